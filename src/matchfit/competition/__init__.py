@@ -1,0 +1,1 @@
+"""From a folder as the host ships it to a `Competition`: tables, layouts, items, targets, metrics, submission rules."""

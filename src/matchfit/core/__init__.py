@@ -1,0 +1,1 @@
+"""Records, errors, configuration, seeds, console and progress, workspace and ledger. Imports nothing of ours, and no torch."""

@@ -1,0 +1,78 @@
+"""One small hierarchy of errors.
+
+Every message has four parts: the name that the user typed, the rule, the value that was found, and the next thing to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MatchfitError(Exception):
+    """A fault that the user can act upon.
+
+    `name` is what the user typed (a flag, a key, a file), `rule` what must hold, `found` what was there instead and
+    `todo` the next thing to do. The command line prints the four parts and exits with `exit_status`.
+    """
+
+    exit_status = 2
+
+    def __init__(self, name: str, *, rule: str, found: str, todo: str) -> None:
+        super().__init__(f"{name}: {rule}; found {found}. {todo}")
+        self.name, self.rule, self.found, self.todo = name, rule, found, todo
+
+    def __reduce__(self) -> tuple[object, ...]:  # keyword-only arguments do not pickle by themselves
+        return _rebuild, (type(self), self.name, self.rule, self.found, self.todo)
+
+
+def _rebuild(kind: type[MatchfitError], name: str, rule: str, found: str, todo: str) -> MatchfitError:
+    return kind(name, rule=rule, found=found, todo=todo)
+
+
+class ConfigError(MatchfitError):
+    """A flag, a key of `matchfit.yaml` or `--set` is wrong, or has no effect on this run."""
+
+
+class DataError(MatchfitError):
+    """The competition folder, or a file in it, cannot be understood."""
+
+
+class SubmissionError(MatchfitError):
+    """A submission breaks the host's rules."""
+
+
+class MetricError(MatchfitError):
+    """A metric is not defined on what it was given (one class only, NaN in the predictions, a negative count)."""
+
+
+class BudgetError(MatchfitError):
+    """Time, memory or bytes ran out before all that was asked was there."""
+
+    exit_status = 3
+
+
+class RunError(MatchfitError):
+    """A run's folder is in use, incomplete, or belongs to other settings."""
+
+
+class MissingDependencyError(MatchfitError):
+    """An optional package is needed and not installed."""
+
+
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """The part of a message that lists what there is, the nearest name first: `did you mean 'lr'? one of: …`."""
+    names = sorted(choices)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    listed = f"one of: {', '.join(names)}"
+    return f"did you mean {close[0]!r}? {listed}" if close else listed
+
+
+def missing_dependency(package: str, *, extra: str, needed_for: str) -> MissingDependencyError:
+    """The error for an optional package that is absent, with the command that installs it."""
+    return MissingDependencyError(
+        package,
+        rule=f"{needed_for} needs this package",
+        found="it is not installed",
+        todo=f"Install it with: pip install 'matchfit[{extra}]'",
+    )

@@ -1,0 +1,1 @@
+"""The learner interface and its members."""
