@@ -71,9 +71,9 @@ class MetricChoice:
 class Problem:
     """What is asked, without the data. Stored in every run, so that a run can be used without its competition folder.
 
-    `targets` are the columns of train that are learnt (one column for a label column, K for several targets; for a label that stands in
-    folder or file names the invented name `label`). `prediction_columns` are the columns of the submission that are not ids, in its order:
-    for `class_scores` of one label column they name classes, for renamed targets they differ from `targets`.
+    `targets` are the columns of train that are learnt (one column for a label column, K for several targets; for a label that
+    stands in folder or file names the invented name `label`). `prediction_columns` are the columns of the submission that are not
+    ids, in its order: for `class_scores` of one label column they name classes, for renamed targets they differ from `targets`.
     `classes` are class names as text, in the one order that every score array follows; empty for regression.
     """
 
@@ -105,8 +105,8 @@ class Items:
     """N things to predict.
 
     `ids`: text, one an item (parts of a composite id joined by KEY_SEPARATOR; row numbers as text when there is no id).
-    `table`: N rows of text, the columns as the host wrote them; empty cells are null, `NA` and `null` stay text. Train's table still has
-    the target columns and the columns that only train has; learners read `problem.features` alone.
+    `table`: N rows of text, the columns as the host wrote them; empty cells are null, `NA` and `null` stay text. Train's table
+    still has the target columns and the columns that only train has; learners read `problem.features` alone.
     `media`: for images and audio one member reference an item, read with `files.read(reference)`; null where the file is missing.
     """
 
@@ -166,8 +166,8 @@ class Targets:
 class Predictions:
     """Dense predictions: `scores_NK` float64 in the order of the items, a column for each of `columns` (= `problem.score_columns`).
 
-    binary, multiclass, ordinal: probabilities of the K classes, rows sum to one (binary has K = 2 as well). multilabel: K probabilities.
-    regression, multiregression: the K values, in the unit of the target.
+    binary, multiclass, ordinal: probabilities of the K classes, rows sum to one (binary has K = 2 as well). multilabel: K
+    probabilities. regression, multiregression: the K values, in the unit of the target.
     """
 
     columns: tuple[str, ...]

@@ -26,7 +26,8 @@ class Section(BaseModel):
 def validated(model: type[Model], values: Mapping[str, Any], *, source: str) -> Model:
     """`model` from plain values; the first fault becomes a ConfigError that names the key, the rule and the value.
 
-    `source` says where the values come from (a file's path, `--set`). Values pass through lax conversion of YAML lists to tuples only.
+    `source` says where the values come from (a file's path, `--set`). Values pass through lax conversion of YAML lists to tuples
+    only.
     """
     try:
         return model.model_validate(_tuples(values))

@@ -25,8 +25,9 @@ Score = Callable[[Targets, Predictions], float]
 class Fold:
     """One fit: which items are learnt from, which are held out, and where the fit may keep its files.
 
-    `train` and `valid` are int64 positions into the items; `valid` may be empty (a fit on everything). `group` (N,) are integer group labels or None:
-    a learner that needs a hold-out inside its training part (early stopping, thresholds) cuts it along these groups.
+    `train` and `valid` are int64 positions into the items; `valid` may be empty (a fit on everything). `group` (N,) are integer
+    group labels or None: a learner that needs a hold-out inside its training part (early stopping, thresholds) cuts it along
+    these groups.
     `time_ordered` asks that such a hold-out be the latest part of `order` (N,) instead.
     """
 
@@ -58,7 +59,8 @@ class Context:
 class Learner(ABC, Generic[State]):
     """What fits one fold and scores items.
 
-    Everything that is fitted (vocabulary, scaler, encodings, stopping point, thresholds) is fitted on `fold.train` only. The items of
+    Everything that is fitted (vocabulary, scaler, encodings, stopping point, thresholds) is fitted on `fold.train` only. The
+    items of
     `fold.valid` may be scored for a progress line, but their targets never decide anything about the state that is returned.
     """
 

@@ -92,9 +92,10 @@ class TorchModality(ABC, Generic[Source]):
         skip: int = 0,
     ) -> Iterator[Batch]:
         """The rows in the order given (for evaluation; the modality may group by length and must then return `rows` truly), or, with an
-        `epoch_seed`, shuffled and augmented, each row's randomness a function of (epoch_seed, row) alone; the last smaller batch is kept.
-        `skip` leaves out that many first batches without preparing them (resume in the middle of an epoch). `config.workers` processes prepare
-        batches; their number changes nothing in the result."""
+        `epoch_seed`, shuffled and augmented, each row's randomness a function of (epoch_seed, row) alone; the last smaller batch
+        is kept.
+        `skip` leaves out that many first batches without preparing them (resume in the middle of an epoch). `config.workers`
+        processes prepare batches; their number changes nothing in the result."""
 
     @abstractmethod
     def num_batches(self, num_rows: int, batch_size: int) -> int: ...

@@ -14,7 +14,8 @@ SplitKind = Literal["stratified", "group", "stratified_group", "time", "random",
 class SplitConfig(Section):
     """How items are divided into folds. None means: as advised by the audit.
 
-    `by`: the columns that define groups (group kinds), the user column(s) and last the time column (time), or the fold column (column).
+    `by`: the columns that define groups (group kinds), the user column(s) and last the time column (time), or the fold column
+    (column).
     `near_duplicates`: keep copies and near-copies in one fold.
     """
 
