@@ -74,8 +74,12 @@ class Learner(ABC, Generic[State]):
         """Fit on the items at `fold.train`. Raises BudgetError when the deadline leaves nothing usable."""
 
     @abstractmethod
-    def predict(self, state: State, items: Items, context: Context) -> Predictions:
-        """Score all items, in their order. Unreadable media get the prior, and are counted in a `say` line."""
+    def predict(
+        self, state: State, items: Items, context: Context, rows: npt.NDArray[np.int64] | None = None
+    ) -> Predictions:
+        """Score the items at the positions `rows`, in that order; all of them without `rows`. A learner prepares (decodes, tokenises)
+        `items` as a whole and keeps that in `context.cache`, so that scoring the rows of one fold shares the work of training on the others.
+        Unreadable media get the prior, and are counted in a `say` line."""
 
     @abstractmethod
     def save(self, state: State, directory: Path) -> None:
