@@ -201,7 +201,7 @@ class TarArchive:
         try:
             with open_packed(self._path) as stream, tarfile.open(fileobj=stream, mode="r:", errorlevel=1) as tar:
                 for info in tar:
-                    tar.members = []  # tarfile keeps every header; they would be most of the memory
+                    cast(Any, tar).members = []  # tarfile keeps every header; they would be most of the memory
                     name = info.name.removeprefix("./")
                     if info.isreg() and not is_unsafe(name) and not is_junk(name):
                         found[name] = Member(name, info.size, info.offset_data)

@@ -37,6 +37,7 @@ from matchfit.core.errors import DataError, MissingDependencyError, nearest
 from matchfit.core.findings import Finding
 
 INSIDE = "!/"
+Row = tuple[str, str, str, int]
 MAX_DEPTH = 3  # archives within archives
 SCHEMA = {"reference": pl.String, "path": pl.String, "archive": pl.String, "size": pl.Int64}
 
@@ -82,12 +83,11 @@ class FileTree:
                 raise DataError(
                     str(self.folder), rule="must be a folder", found="no folder there", todo="Give the competition's folder."
                 )
-            rows: tuple[list[str], list[str], list[str], list[int]] = ([], [], [], [])
+            rows: list[Row] = []
             for reference, size in self._scan():
                 if not (archive_suffix(reference) and self._list_archive(reference, reference, rows, depth=1)):
-                    for column, value in zip(rows, (reference, reference, "", size), strict=True):
-                        column.append(value)  # type: ignore[arg-type]
-            self._members = pl.DataFrame(dict(zip(SCHEMA, rows, strict=True)), schema=SCHEMA).sort("path", "reference")
+                    rows.append((reference, reference, "", size))
+            self._members = pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("path", "reference")
         return self._members
 
     def findings(self) -> tuple[Finding, ...]:
@@ -113,7 +113,7 @@ class FileTree:
         pending, seen = [("", os.fspath(self.folder))], set()
         while pending:
             prefix, place = pending.pop()
-            facts = os.stat(place)
+            facts = Path(place).stat()
             if (facts.st_dev, facts.st_ino) in seen:
                 continue
             seen.add((facts.st_dev, facts.st_ino))
@@ -141,9 +141,7 @@ class FileTree:
                 return name
         raise AssertionError("latin-1 decodes everything")
 
-    def _list_archive(
-        self, reference: str, path: str, rows: tuple[list[str], list[str], list[str], list[int]], *, depth: int
-    ) -> bool:
+    def _list_archive(self, reference: str, path: str, rows: list[Row], *, depth: int) -> bool:
         """Append the members of one archive; False when it cannot be opened (then it is listed as the file that it is)."""
         try:
             archive = self._archive(reference)
@@ -158,8 +156,7 @@ class FileTree:
                 logical = place  # train.csv.zip with train.csv in it
             if depth < MAX_DEPTH and archive_suffix(member.name) and self._list_archive(inner, logical, rows, depth=depth + 1):
                 continue
-            for column, value in zip(rows, (inner, logical, reference, member.size), strict=True):
-                column.append(value)  # type: ignore[arg-type]
+            rows.append((inner, logical, reference, member.size))
         return True
 
     # -- reading ----------------------------------------------------------------------------------------------------------------
