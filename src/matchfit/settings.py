@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,30 @@ class Settings(Section):
     train: TrainConfig = Field(default_factory=TrainConfig)
 
 
-def load_settings(path: Path | None, assignments: list[str] | None = None) -> Settings:
-    """The settings in `path` (none there: the defaults) with `--set` assignments on top; ConfigError names the faulty key."""
+def load_settings(path: Path | None, assignments: Sequence[str] | None = None, flags: Mapping[str, Any] | None = None) -> Settings:
+    """The settings in `path` (none there: the defaults), then the flags (`{"train.lr": 0.1}`), then `--set` assignments.
+
+    Raises ConfigError that names the faulty key, or a key that is given both as a flag and with `--set`.
+    """
     values: dict[str, Any] = read_yaml(path) if path is not None and path.exists() else {}
     source = str(path) if path is not None else "matchfit.yaml"
-    validated(Settings, {name: section for name, section in values.items() if section is not None}, source=source)
-    merged = {name: dict(section or {}) for name, section in values.items()}
-    for key, value in parse_assignments(assignments or []).items():
+    values = {name: section for name, section in values.items() if section is not None}
+    validated(Settings, values, source=source)
+    merged = {name: dict(section) for name, section in values.items()}
+    for key, value in (flags or {}).items():
         section, field = _place(key)
         merged.setdefault(section, {})[field] = value
-    return validated(Settings, merged, source="--set" if assignments else source)
+    for key, value in parse_assignments(list(assignments or [])).items():
+        section, field = _place(key)
+        if f"{section}.{field}" in (flags or {}):
+            raise ConfigError(f"--set {key}", rule="is given once", found="it as a flag too", todo="Keep one of them.")
+        merged.setdefault(section, {})[field] = value
+    return validated(Settings, merged, source="--set" if assignments else "the flags" if flags else source)
+
+
+def assigned_keys(assignments: Sequence[str]) -> set[str]:
+    """The full keys (`train.lr`) that `--set` assignments are about."""
+    return {".".join(_place(key)) for key in parse_assignments(list(assignments))}
 
 
 def _sections() -> dict[str, type[BaseModel]]:

@@ -48,7 +48,7 @@ def test_family_refuses_duplicates_and_answers_a_miss() -> None:
     assert list(family) == ["rmse"]
     with pytest.raises(ConfigError, match="entered once"):
         family.add("root", 2)
-    with pytest.raises(ConfigError, match="Did you mean 'rmse'"):
+    with pytest.raises(ConfigError, match=r"Did you mean 'rmse'"):
         family.get("rmsee")
 
 
@@ -129,12 +129,12 @@ def test_settings_layers_and_errors(tmp_path: Path) -> None:
     path.write_text("train:\n  lr: 0.1\n  epochs: 3\nsplit:\n", encoding="utf-8")
     settings = load_settings(path, ["lr=0.2", "split.num_folds=3"])
     assert (settings.train.lr, settings.train.epochs, settings.split.num_folds) == (0.2, 3, 3)
-    with pytest.raises(ConfigError, match="Did you mean 'epochs'"):
+    with pytest.raises(ConfigError, match=r"Did you mean 'epochs'"):
         load_settings(None, ["epoch=3"])
     with pytest.raises(ConfigError, match="train.lr"):
         load_settings(None, ["lr=fast"])
     path.write_text("train:\n  lrr: 0.1\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match="Did you mean 'lr'"):
+    with pytest.raises(ConfigError, match=r"Did you mean 'lr'"):
         load_settings(path)
     path.write_text("train: [1\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="must be YAML"):

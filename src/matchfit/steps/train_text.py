@@ -1,0 +1,34 @@
+"""A run's record as text for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from matchfit.core.durations import format_duration
+
+
+def result_text(directory: Path, record: dict[str, Any]) -> str:
+    """Fold scores, the out-of-fold score with its interval, other metrics, seconds per phase, files."""
+    score, seconds = record["score"], record["seconds"]
+    folds = ", ".join(_number(fold["score"]) if fold["score"] is not None else f"({fold['event']})" for fold in score["folds"])
+    interval = score["interval"]
+    spread = "" if score.get("sd") is None else f"; mean {_number(score['mean'])} ± {_number(score['sd'])} (sd)"
+    others = ", ".join(f"{name} {_number(value)}" for name, value in record["other_scores"].items() if isinstance(value, float))
+    lines = [
+        f"{score['metric']} per fold: {folds}{spread}",
+        f"{score['metric']} out of fold: {_number(score['oof'])} on {record['rows']['scored']} items"
+        + (f", {interval['level']:.0%} interval {_number(interval['low'])} to {_number(interval['high'])}" if interval else ""),
+        *([f"  interval: {interval['method']}"] if interval else []),
+        *([f"other metrics: {others}"] if others else []),
+        "seconds: " + ", ".join(f"{name} {format_duration(value)}" for name, value in seconds.items()),
+        f"{directory / 'submission.csv'}: {record['rows']['test']} rows, checked against the sample submission",
+        f"{directory / 'record.json'}: all of it; oof.csv, oof.parquet and test.parquet are beside it",
+    ]
+    if record["run"]["fast_dev_run"]:
+        lines.append("--fast-dev-run: two batches only; these scores mean nothing")
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    return "not defined" if value is None else f"{value:.5f}"
