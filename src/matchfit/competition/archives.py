@@ -176,7 +176,17 @@ def _guess_name_encoding(raw: bytes) -> str:
     return "cp866" if signs and all("\u0400" <= sign <= "\u04ff" for sign in signs) else "cp437"
 
 
-class TarArchive:
+class _Unpacked:
+    """What tar and 7z share: one open file with the bytes of all members."""
+
+    _bytes: IO[bytes] | None = None
+
+    def __del__(self) -> None:  # as zipfile does: whoever drops the archive drops its file
+        if self._bytes is not None:
+            self._bytes.close()
+
+
+class TarArchive(_Unpacked):
     """A tar as offsets into its unpacked bytes.
 
     A packed tar is unpacked once into `scratch` as one file; without scratch it is read as a stream whose position is kept: reading
@@ -189,7 +199,6 @@ class TarArchive:
         with path.open("rb") as handle:
             magic = handle.read(6)
         self._packed = magic[:2] == b"\x1f\x8b" or magic[:3] == b"BZh" or magic == b"\xfd7zXZ\x00"
-        self._bytes: IO[bytes] | None = None
         self._members = self._list()
 
     def members(self) -> list[Member]:
@@ -228,7 +237,7 @@ class TarArchive:
         return open_packed(self._path)
 
 
-class SevenZipArchive:
+class SevenZipArchive(_Unpacked):
     """A 7z, unpacked once into one file of `scratch` (needed: 7z cannot be read by position)."""
 
     def __init__(self, path: Path, label: str, scratch: Path | None) -> None:
@@ -241,7 +250,6 @@ class SevenZipArchive:
             raise ValueError("a 7z needs a scratch folder")
         self.fault: DataError | None = None
         self._path, self._label, self._scratch, self._error = path, label, scratch, ArchiveError
-        self._bytes: IO[bytes] | None = None
         try:
             with py7zr.SevenZipFile(path) as archive:
                 self._protected = bool(archive.needs_password())
