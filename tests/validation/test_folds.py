@@ -133,6 +133,12 @@ def test_empty_group_cells_stand_alone():
     assert "40 items have no value" in folds.notes[0]
 
 
+def test_few_groups_make_few_folds_unless_a_number_was_asked_for():
+    folds = plan("group", None, g=["a", "b", "c"] * 20, by=("g",))
+    assert folds.num_folds == 3
+    assert folds.notes[-1].startswith("3 folds instead of 5")
+
+
 def test_groups_by_a_prefix_of_the_id_or_of_a_file_name():
     table = pl.DataFrame({"PassengerId": [f"{index // 4:04d}_{index % 4:02d}" for index in range(80)]})
     folds = plan_folds(table["PassengerId"], None, SplitConfig(kind="group", by=("prefix(PassengerId)",)), table)
@@ -229,7 +235,7 @@ def test_the_users_own_fold_column():
 @pytest.mark.parametrize(
     ("kind", "options", "error", "match"),
     [
-        ("group", {"g": ["a", "b"] * 20, "by": ("g",)}, ConfigError, "Set split.num_folds=2"),
+        ("group", {"g": ["a", "b"] * 20, "by": ("g",), "num_folds": 5}, ConfigError, r"Set split\.num_folds=2"),
         ("group", {"g": ["a"] * 20, "by": ("g",)}, ConfigError, "another kind"),
         ("group", {"g": ["a"] * 20, "by": ("h",)}, ConfigError, "no such column"),
         ("group", {"g": ["a"] * 20}, ConfigError, "must name the columns"),

@@ -54,7 +54,7 @@ def plan_folds(
         group_N = _groups(ids, split, table, copies_N, notes)
     if group_N is not None:
         group_N = merged(group_N)
-        _check_groups(group_N, split, len(ids), notes)
+        split = _enough_groups(group_N, split, notes)
     stratified = split.kind in ("stratified", "stratified_group")
     strata = strata_of(targets, split.num_folds) if targets is not None and stratified else None
     if strata is None and stratified:
@@ -121,18 +121,23 @@ def _groups(ids: pl.Series, split: SplitConfig, table: pl.DataFrame, copies_N: I
     return joined_N
 
 
-def _check_groups(group_N: Int64, split: SplitConfig, num_items: int, notes: list[str]) -> None:
+def _enough_groups(group_N: Int64, split: SplitConfig, notes: list[str]) -> SplitConfig:
+    """The split, with one fold a group where nobody asked for a number of folds and there are fewer groups than usual."""
     sizes = np.bincount(group_N)
     what = f"groups by {', '.join(split.by)}" if split.by else "items that are no near-duplicates of each other"
-    if len(sizes) < split.num_folds:
-        raise ConfigError(
-            "split.num_folds",
-            rule=f"must not exceed the number of {what}",
-            found=f"{split.num_folds} folds, {len(sizes)} {what}",
-            todo=f"Set split.num_folds={len(sizes)}." if len(sizes) >= 2 else "Choose another kind of split.",
-        )
-    if sizes.max(initial=0) > LARGE_GROUP * num_items:
-        notes.append(f"One group holds {sizes.max()} of {num_items} items: folds are very uneven.")
+    if sizes.max(initial=0) > LARGE_GROUP * len(group_N):
+        notes.append(f"One group holds {sizes.max()} of {len(group_N)} items: folds are very uneven.")
+    if len(sizes) >= split.num_folds:
+        return split
+    if len(sizes) >= 2 and "num_folds" not in split.model_fields_set:
+        notes.append(f"{len(sizes)} folds instead of {split.num_folds}: there are no more {what}.")
+        return split.model_copy(update={"num_folds": len(sizes)})
+    raise ConfigError(
+        "split.num_folds",
+        rule=f"must not exceed the number of {what}",
+        found=f"{split.num_folds} folds, {len(sizes)} {what}",
+        todo=f"Set split.num_folds={len(sizes)}." if len(sizes) >= 2 else "Choose another kind of split.",
+    )
 
 
 def _pinned(
