@@ -1,0 +1,1 @@
+"""From prepared items to batches: the decode-once cache, augmentation, loaders."""
