@@ -1,0 +1,127 @@
+"""The tables of a folder: their columns and first rows at once, their full contents when somebody needs them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+import polars as pl
+
+from matchfit.competition.files import FileTree
+from matchfit.competition.names import TABLE_SUFFIXES, bare, is_prose, stem, tokens
+from matchfit.competition.tables import Table, read_table
+from matchfit.core.errors import DataError, nearest
+from matchfit.core.findings import Finding
+
+HEAD_ROWS = 256
+MAX_SHEETS = 48  # a folder with more tables than this keeps one table an item
+MANY_SIBLINGS = 8  # tables of one kind in one sub-folder: an item each, not a table each
+
+
+@dataclass(eq=False)
+class Sheet:
+    """One table. `path` is its place in the folder (inside its archive, when it is packed); all cells are text."""
+
+    tree: FileTree
+    reference: str
+    path: str
+    head: pl.DataFrame
+    findings: tuple[Finding, ...] = ()
+    encoding: str = "utf-8"
+    full: pl.DataFrame | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        return self.head.columns
+
+    @property
+    def name(self) -> str:
+        return stem(self.path)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(tokens(self.name))
+
+    @property
+    def depth(self) -> int:
+        return len(PurePosixPath(self.path).parts) - 1
+
+    def frame(self) -> pl.DataFrame:
+        """All rows, read once."""
+        if self.full is None:
+            if self.head.height < HEAD_ROWS:
+                self.full = self.head
+            else:
+                table = read_table(self.tree, self.reference)
+                self.full, self.findings, self.encoding = table.frame, tuple(table.findings), table.encoding
+        return self.full
+
+
+@dataclass
+class Catalog:
+    """The sheets of a folder, and what could not be read as one (reference → reason)."""
+
+    tree: FileTree
+    members: pl.DataFrame
+    sheets: list[Sheet] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def named(self, name: str, *, key: str) -> Sheet:
+        """The sheet that a user's override names (path, file name, or name without suffix, in any case); DataError with the nearest name."""
+        for form in (str.__str__, str.lower):
+            for sheet in self.sheets:
+                known = (sheet.reference, sheet.path, PurePosixPath(sheet.path).name, sheet.name)
+                if form(name) in {form(item) for item in known}:
+                    return sheet
+        for reference, path in zip(self.members["reference"], self.members["path"], strict=True):
+            if name.lower() in (str(reference).lower(), str(path).lower()):
+                sheet = _open(self.tree, reference, path)
+                self.sheets.append(sheet)
+                return sheet
+        raise DataError(
+            f"competition.{key} = {name!r}",
+            rule="must be a table in the competition folder",
+            found="no such table",
+            todo=nearest(name, [sheet.path for sheet in self.sheets]).capitalize(),
+        )
+
+
+def read_catalog(tree: FileTree, members: pl.DataFrame) -> Catalog:
+    """Heads of all tables that may be tables of the competition; one-file-an-item folders and prose are left out."""
+    catalog = Catalog(tree, members)
+    paths = list(zip(members["reference"].to_list(), members["path"].to_list(), strict=True))
+    chosen = [(reference, path) for reference, path in paths if bare(path).endswith(TABLE_SUFFIXES) and not is_prose(path)]
+    siblings = Counter(_family(path) for _, path in chosen)
+    chosen = [item for item in chosen if "/" not in item[1] or siblings[_family(item[1])] <= MANY_SIBLINGS]
+    chosen.sort(key=lambda item: (item[1].count("/"), bare(item[1]).endswith(".txt"), item[1]))
+    for reference, path in chosen[:MAX_SHEETS]:
+        if bare(path).endswith(".txt"):
+            continue  # lines and ragged lists: see layouts/lines.py
+        try:
+            sheet = _open(tree, reference, path)
+            if sheet.columns and not {"images", "annotations"} <= set(sheet.columns):  # COCO: see layouts/coco.py
+                catalog.sheets.append(sheet)
+        except DataError as error:
+            catalog.refused[path] = str(error)
+    return catalog
+
+
+def _family(path: str) -> tuple[str, str]:
+    place = PurePosixPath(path)
+    return str(place.parent), place.suffix.lower()
+
+
+def _open(tree: FileTree, reference: str, path: str) -> Sheet:
+    table: Table = read_table(tree, reference, limit=HEAD_ROWS)
+    frame = table.frame
+    whole = frame.height < HEAD_ROWS
+    return Sheet(
+        tree,
+        reference,
+        path,
+        frame.head(HEAD_ROWS),
+        findings=tuple(table.findings) if whole else (),
+        encoding=table.encoding,
+    )

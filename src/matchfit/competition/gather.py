@@ -1,0 +1,240 @@
+"""From tables and files to items: one row an item, side tables joined, media matched, shared columns told from train's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from matchfit.competition import media as media_files
+from matchfit.competition.catalog import Sheet
+from matchfit.competition.keys import Keys, key_series, member_share, same_column, split_long
+from matchfit.competition.layouts.parts import MEDIA_COLUMN
+from matchfit.competition.names import TEST_WORDS, TRAIN_WORDS
+from matchfit.competition.roles import ANSWER_WORDS
+from matchfit.core.findings import Finding
+
+REPEATED = 0.1  # share of rows that repeat an id before several rows are taken for one item
+EXCERPT = 0.5  # a sample submission with fewer than this share of test's rows is an excerpt
+CELLS_JOINED = ";"
+SHOWN = 20
+
+
+@dataclass
+class Side:
+    """Train or test on the way to `Items`: `ids` N texts, `table` N rows."""
+
+    ids: pl.Series
+    table: pl.DataFrame
+    media: pl.Series | None = None
+    kind: str = ""
+
+
+@dataclass
+class Log:
+    notes: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+
+    def find(self, code: str, message: str, *, rows: list[str] | None = None, todo: str = "", severity: str = "warning") -> None:
+        self.findings.append(Finding(code=code, severity=severity, message=message, todo=todo, rows=tuple(rows or ())))  # type: ignore[arg-type]
+
+
+def train_side(train: pl.DataFrame, keys: Keys, targets: tuple[str, ...], *, lists: bool, average: bool, log: Log) -> Side:
+    """One row an item. `lists`: the targets of several rows are one item's boxes or masks, joined; `average`: they are votes."""
+    if not keys.train_columns:
+        return Side(pl.int_range(train.height, eager=True).cast(pl.String).alias("id"), train)
+    ids = key_series(train, keys.train_columns[:1] if lists else keys.train_columns, keys.joint)
+    repeated = 1.0 - ids.n_unique() / max(len(ids), 1)
+    if not lists and repeated <= REPEATED:
+        return Side(ids, train)
+    keyed = train.with_columns(ids.alias("\x1fid"))
+    groups = keyed.group_by("\x1fid", maintain_order=True)
+    if lists:
+        joined = [pl.col(name).fill_null("").str.join(CELLS_JOINED) for name in targets]
+        others = [pl.col(name).first() for name in train.columns if name not in targets]
+    elif average:
+        joined = [pl.col(name).cast(pl.Float64, strict=False).mean().cast(pl.String) for name in targets]
+        others = [pl.col(name).first() for name in train.columns if name not in targets]
+    else:
+        same = (
+            groups.agg([pl.col(name).n_unique() for name in targets]).select(pl.max_horizontal(pl.col(list(targets)))).to_series()
+        )
+        if float((same == 1).mean() or 0.0) < 0.9:  # type: ignore[arg-type]
+            log.notes["items"] = f"{100 * repeated:.0f} % of the train rows repeat an id, with other targets: each row is an item"
+            return Side(ids, train)
+        joined, others = [], [pl.col(name).first() for name in train.columns]
+    table = groups.agg([*joined, *others])
+    how = "joined" if lists else ("averaged" if average else "the first of equals")
+    log.notes["items"] = f"{train.height} train rows are {table.height} items (several rows an id; targets {how})"
+    return Side(table["\x1fid"].alias("id"), table.select(train.columns))
+
+
+def test_side(test: pl.DataFrame | None, sample: pl.DataFrame | None, keys: Keys, log: Log) -> Side:
+    """The items that the submission asks for, in its order; test's own rows where the sample is an excerpt or absent."""
+    table = test
+    if table is not None and keys.by_row:
+        ids = key_series(sample, keys.ids, keys.joint) if sample is not None and keys.ids else _row_numbers(table)
+        return Side(ids, table)
+    own = key_series(table, keys.test_columns, keys.joint) if table is not None and keys.test_columns else None
+    if sample is None or sample.is_empty():
+        if own is None or table is None:
+            return Side(pl.Series("id", [], dtype=pl.String), pl.DataFrame())
+        return Side(*_unique(own, table))
+    asked = _asked_ids(sample, own, keys)
+    if own is None or table is None:
+        table = _id_table(sample, keys, asked)
+        return Side(asked, table)
+    if len(asked) < EXCERPT * own.n_unique() and member_share(asked, own) > 0.9:
+        log.find(
+            "sample_excerpt",
+            f"The sample submission has {len(asked)} items, test has {own.n_unique()}: it is taken for an excerpt.",
+            todo="Remove rows from test, or set competition.test_table, if only the sample's items are asked.",
+            severity="info",
+        )
+        return Side(*_unique(own, table))
+    first_ids, first = _unique(own, table)
+    absent = asked.filter(~asked.is_in(first_ids.implode()))
+    if len(absent):
+        log.find(
+            "missing_test_rows",
+            f"{len(absent)} items of the sample submission have no row in test; their columns are empty.",
+            rows=absent.head(SHOWN).to_list(),
+            todo="Complete the test table, or set competition.test_table.",
+        )
+    beyond = first.height - (len(asked) - len(absent))
+    if beyond > 0:
+        log.find("unasked_test_rows", f"{beyond} test rows are not in the sample submission and are left out.", severity="info")
+    joined = pl.DataFrame({"\x1fid": asked}).join(
+        first.with_columns(first_ids.alias("\x1fid")), on="\x1fid", how="left", maintain_order="left"
+    )
+    return Side(asked, joined.drop("\x1fid"))
+
+
+def _asked_ids(sample: pl.DataFrame, own: pl.Series | None, keys: Keys) -> pl.Series:
+    ids = key_series(sample, keys.ids, keys.joint)
+    if keys.suffixes and own is not None:
+        return split_long(ids, own, keys.joint).unique(maintain_order=True).alias("id")
+    return ids
+
+
+def _row_numbers(table: pl.DataFrame) -> pl.Series:
+    return pl.int_range(table.height, eager=True).cast(pl.String).alias("id")
+
+
+def _unique(ids: pl.Series, table: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    if ids.n_unique() == len(ids):
+        return ids, table
+    first = ids.is_first_distinct()
+    return ids.filter(first), table.filter(first)
+
+
+def _id_table(sample: pl.DataFrame, keys: Keys, ids: pl.Series) -> pl.DataFrame:
+    """The columns that ids alone give: themselves, under train's names."""
+    if len(keys.ids) == len(keys.train_columns) and not keys.suffixes:
+        return sample.select([pl.col(name).alias(own) for name, own in zip(keys.ids, keys.train_columns, strict=True)])
+    return pl.DataFrame({keys.ids[0] if keys.ids else "id": ids})
+
+
+# -- side tables ------------------------------------------------------------------------------------------------------------------------
+
+
+def join_side_tables(train: Side, test: Side, train_key: str | None, test_key: str | None, others: list[Sheet], log: Log) -> None:
+    """Columns of further tables that are keyed by the items' id: to both sides, or to train alone (then for splits, not for learning)."""
+    said = []
+    for sheet in others:
+        name = next(
+            (column for key in (train_key, test_key) if key and (column := same_column(key, sheet.columns)) is not None), None
+        )
+        if name is None or (sheet.words & ANSWER_WORDS and not sheet.words & TRAIN_WORDS):
+            continue
+        frame = sheet.frame()
+        fresh = [column for column in frame.columns if column != name]
+        if not fresh:
+            continue
+        if frame[name].n_unique() < frame.height:
+            said.append(f"{sheet.path} (several rows an id: not joined)")
+            continue
+        sides = []
+        for side, word in ((train, TRAIN_WORDS), (test, TEST_WORDS)):
+            other_word = TEST_WORDS if word is TRAIN_WORDS else TRAIN_WORDS
+            if sheet.words & other_word and not sheet.words & word:
+                continue
+            if member_share(side.ids, frame[name]) >= 0.5:
+                sides.append("train" if word is TRAIN_WORDS else "test")
+                _join(side, frame, name, [column for column in fresh if column not in side.table.columns])
+        if sides:
+            said.append(f"{sheet.path} (joined to {' and '.join(sides)}: {', '.join(map(repr, fresh[:4]))})")
+    if said:
+        log.notes["side_tables"] = "; ".join(said)
+
+
+def _join(side: Side, frame: pl.DataFrame, name: str, fresh: list[str]) -> None:
+    keyed = pl.DataFrame({"\x1fid": side.ids}).join(
+        frame.select(pl.col(name).alias("\x1fid"), *fresh), on="\x1fid", how="left", maintain_order="left"
+    )
+    side.table = side.table.hstack(keyed.drop("\x1fid").get_columns())
+
+
+# -- media ------------------------------------------------------------------------------------------------------------------------------
+
+
+def attach_media(train: Side, test: Side, media: pl.DataFrame, key_columns: tuple[str, ...], log: Log, *, kind: str = "") -> str:
+    """Match files to the items of both sides; returns the kind of media, or ''."""
+    texts = []
+    for side, wanted in ((train, "train"), (test, "test")):
+        if MEDIA_COLUMN in side.table.columns:
+            side.media, side.kind = side.table[MEDIA_COLUMN].alias("media"), kind
+            side.table = side.table.drop(MEDIA_COLUMN)
+            continue
+        found = _find_media(side, media, key_columns, wanted)
+        if found is None:
+            continue
+        column, match = found
+        side.media, side.kind = match.references, match.kind
+        texts.append(f"{wanted}: {len(side.ids) - side.media.null_count()} {match.kind} files by {column}")
+        if match.copies:
+            texts[-1] += f" (further copies in {', '.join(match.copies[:3])})"
+    kinds = {side.kind for side in (train, test) if side.kind}
+    if len(kinds) > 1:  # a few csv beside pictures: the better kind decides
+        best = min(kinds, key=list(media_files.KINDS).index)
+        for side in (train, test):
+            if side.kind != best:
+                side.media, side.kind = None, ""
+        kinds = {best}
+    if texts:
+        log.notes["media"] = "; ".join(texts)
+    for side, wanted in ((train, "train"), (test, "test")):
+        if side.media is None and kinds:
+            side.media = pl.Series("media", [None] * len(side.ids), dtype=pl.String)
+        if side.media is not None and side.media.null_count():
+            absent = side.ids.filter(side.media.is_null())
+            log.find(
+                "missing_media",
+                f"{len(absent)} of {len(side.ids)} {wanted} items have no file.",
+                rows=absent.to_list(),
+                todo=f"Add the files, or name their folder with competition.{wanted}_media.",
+            )
+    return kinds.pop() if kinds else ""
+
+
+def _find_media(side: Side, media: pl.DataFrame, key_columns: tuple[str, ...], wanted: str) -> tuple[str, media_files.Match] | None:
+    if media.is_empty() or not len(side.ids):
+        return None
+    candidates = [("id", side.ids)]
+    candidates += [(repr(name), side.table[name].fill_null("")) for name in key_columns if name in side.table.columns]
+    path_like = [name for name in side.table.columns if name not in key_columns and _path_like(side.table[name])]
+    candidates += [(repr(name), side.table[name].fill_null("")) for name in path_like]
+    for name, keys in candidates:
+        found = media_files.match(keys, media, wanted=wanted)
+        if found is not None and found.references.n_unique() >= 0.5 * len(keys):
+            return name, found
+    for name, keys in candidates[:1]:
+        found = media_files.slices(keys, media, wanted=wanted)
+        if found is not None:
+            return f"{name} (a folder of files each; the middle one stands for the item)", found
+    return None
+
+
+def _path_like(column: pl.Series) -> bool:
+    look = column.drop_nulls().head(50)
+    return len(look) > 0 and look.n_unique() > 0.5 * len(look) and float(look.str.len_chars().max() or 0) < 300  # type: ignore[arg-type]

@@ -1,0 +1,89 @@
+"""What an item looks like: decided by the target's kind, then by media, then by what the columns hold."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from matchfit.competition.names import plain, tokens
+from matchfit.competition.problem import Feature, Modality, Task
+
+USER_WORDS = frozenset(["user", "customer", "client", "member", "visitor", "session", "reviewer", "account", "player"])
+ITEM_WORDS = frozenset(
+    [
+        "item",
+        "product",
+        "movie",
+        "book",
+        "song",
+        "track",
+        "article",
+        "article",
+        "hotel",
+        "anime",
+        "game",
+        "business",
+        "restaurant",
+        "business",
+        "artist",
+        "recipe",
+        "film",
+    ]
+)
+LONG_TEXT_WORDS = 20
+MANY_NUMBERS = 8
+
+
+def find_modality(
+    task: Task, kind: str, features: tuple[Feature, ...], train: pl.DataFrame, targets: tuple[str, ...]
+) -> tuple[Modality, str]:
+    """(modality, reason). `kind`: of the media matched to the items, or ''."""
+    if task == "detection":
+        return "detection", "boxes are asked"
+    if task == "segmentation":
+        return "segmentation", "masks are asked"
+    if kind in ("image", "audio"):
+        more = sum(feature.kind in ("number", "category") for feature in features)
+        beside = f"; {more} table columns stand beside them" if more else ""
+        return kind, f"{kind} files are matched to the items{beside}"  # type: ignore[return-value]
+    pair = _user_and_item(features)
+    if pair is not None:
+        return "recommender", f"{pair[0]!r} and {pair[1]!r} return in many rows: who and what"
+    if kind == "array":
+        return "image", "array files are matched to the items"
+    return _table_or_text(features, train, targets)
+
+
+def _user_and_item(features: tuple[Feature, ...]) -> tuple[str, str] | None:
+    """One column of users, one of things, and little else to learn from."""
+    ids = [feature.name for feature in features if feature.kind in ("category", "identifier")]
+    users = [name for name in ids if set(tokens(name)) & USER_WORDS]
+    items = [name for name in ids if set(tokens(name)) & ITEM_WORDS and name not in users]
+    learnable = [feature for feature in features if feature.kind in ("number", "category", "text")]
+    if users and items and len(learnable) <= 6 and (_is_code(users[0]) or _is_code(items[0])):
+        return users[0], items[0]
+    return None
+
+
+def _is_code(name: str) -> bool:
+    return plain(name).endswith(("id", "key", "code", "idx")) or len(tokens(name)) == 1
+
+
+def _table_or_text(features: tuple[Feature, ...], train: pl.DataFrame, targets: tuple[str, ...]) -> tuple[Modality, str]:
+    texts = [feature.name for feature in features if feature.kind == "text"]
+    numbers = [feature for feature in features if feature.kind == "number"]
+    if not texts:
+        return "tabular", f"{len(features)} columns, none of free text"
+    look = train.head(2000)
+    chars = {
+        feature.name: float(look[feature.name].str.len_chars().fill_null(0).mean() or 0.0)  # type: ignore[arg-type]
+        for feature in features
+        if feature.kind in ("text", "number", "category")
+    }
+    share = sum(chars[name] for name in texts) / max(sum(chars.values()), 1e-9)
+    words = max(float((look[name].str.count_matches(r"\s+") + 1).mean() or 0.0) for name in texts)  # type: ignore[arg-type]
+    listed = ", ".join(map(repr, texts[:3]))
+    carries = len(numbers) < 4 or (words >= LONG_TEXT_WORDS and len(numbers) < MANY_NUMBERS)
+    others = len(features) - len(texts)
+    if share >= 0.5 and carries and (others <= 6 or words >= LONG_TEXT_WORDS / 2):
+        return "text", f"{listed} hold {100 * share:.0f} % of the characters"
+    return "tabular", f"{listed} hold text, but {len(numbers)} number columns and {others} columns in all stand beside them"

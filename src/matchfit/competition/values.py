@@ -1,0 +1,98 @@
+"""What the cells of one text column look like: numbers, whole numbers, words, lists. All tests are over all rows unless said otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+INTEGER = r"^\s*[+-]?\d+(\.0*)?\s*$"
+MISSING_WORDS = ("", "NA", "N/A", "n/a", "na", "nan", "NaN", "null", "NULL", "None", "none", "?", "-", "inf", "-inf")
+SEPARATORS = (",", ";", "|", " ")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Counts over the non-empty cells of a column."""
+
+    rows: int  # all, with the empty ones
+    filled: int
+    distinct: int
+    numeric: bool  # every filled cell is a number
+    whole: bool  # every filled cell is a whole number (also written `3.0`)
+    mean_chars: float
+    mean_words: float
+
+    @property
+    def unique(self) -> bool:
+        return self.filled > 0 and self.distinct == self.filled
+
+
+def numeric_share(column: pl.Series) -> float:
+    """Share of the filled cells that are finite numbers."""
+    filled = column.drop_nulls()
+    return float(filled.str.contains(NUMBER).mean() or 0.0) if len(filled) else 0.0  # type: ignore[arg-type]
+
+
+def shape(column: pl.Series) -> Shape:
+    filled = column.drop_nulls()
+    distinct = filled.unique()
+    count = len(filled)
+    numeric = count > 0 and bool(distinct.str.contains(NUMBER).all())
+    look = filled if count <= 5000 else filled.gather_every(max(count // 5000, 1))
+    return Shape(
+        rows=len(column),
+        filled=count,
+        distinct=len(distinct),
+        numeric=numeric,
+        whole=numeric and bool(distinct.str.contains(INTEGER).all()),
+        mean_chars=_mean(look.str.len_chars()),
+        mean_words=_mean(look.str.strip_chars().str.count_matches(r"\s+") + 1),
+    )
+
+
+def _mean(counts: pl.Series) -> float:
+    value = counts.mean()
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def separator_of_lists(column: pl.Series, *, vocabulary: frozenset[str] = frozenset()) -> str | None:
+    """The separator, when cells are lists of labels (`scab frog_eye`, `Bark,Run`), else None.
+
+    Names with blanks (`golden retriever`) and sentences are told apart by recombination: the tokens of lists are few, return in other
+    lists or stand alone, and never twice in one cell. `vocabulary`: names known to be labels (class columns of the sample submission).
+    """
+    values = column.drop_nulls().unique()
+    if len(values) > 20_000:
+        values = values.sample(20_000, seed=0)
+    if vocabulary and values.is_in(list(vocabulary)).all():
+        return None
+    for separator in SEPARATORS:
+        parts = values.str.strip_chars().str.split(separator)
+        many = parts.list.len() > 1
+        if not many.any():
+            continue
+        flat = parts.explode(empty_as_null=True, keep_nulls=True).str.strip_chars()
+        if vocabulary:
+            if float(flat.is_in(list(vocabulary)).mean() or 0.0) > 0.9:  # type: ignore[arg-type]
+                return separator
+            continue
+        if _recombined(values, parts, many, flat):
+            return separator
+    return None
+
+
+def _recombined(values: pl.Series, parts: pl.Series, many: pl.Series, flat: pl.Series) -> bool:
+    counts = flat.value_counts(name="n")["n"]
+    vocabulary, distinct = len(counts), len(values)
+    longest = parts.list.len().max()
+    if vocabulary < 2 or (isinstance(longest, int) and longest > 40) or (parts.list.n_unique() != parts.list.len()).mean() > 0.02:  # type: ignore[operator]
+        return False
+    if numeric_share(flat) == 1.0 and not bool(flat.str.contains(r"^\d+$").all()):
+        return False  # coordinates
+    tokens = parts.filter(many).explode(empty_as_null=True, keep_nulls=True).str.strip_chars().unique()
+    alone = values.filter(~many).str.strip_chars()
+    stand_alone = float(tokens.is_in(alone.to_list()).mean() or 0.0)  # type: ignore[arg-type]
+    returning = float((counts > 1).mean() or 0.0)  # type: ignore[arg-type]
+    return stand_alone >= 0.5 or (vocabulary <= 0.7 * distinct and returning >= 0.6)
