@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import layouts_image
+import layouts_tabular
+import layouts_text
 from layout_tools import Expected, accepts
 
 __all__ = ["LAYOUTS", "Expected", "accepts"]
 
-LAYOUTS: dict[str, Callable[[Path], Expected]] = {**layouts_image.LAYOUTS}
+LAYOUTS: dict[str, Callable[[Path], Expected]] = {**layouts_image.LAYOUTS, **layouts_text.LAYOUTS, **layouts_tabular.LAYOUTS}
