@@ -82,14 +82,27 @@ def make_model(
         options["img_size"] = size_HW
     try:
         model: nn.Module = timm.create_model(name, pretrained=download, num_classes=num_outputs, **options)
-    except (TypeError, AssertionError, ValueError) as error:
+        _try_size(model, size_HW)
+    except (TypeError, AssertionError, ValueError, RuntimeError) as error:
+        if download and not isinstance(error, (TypeError, AssertionError)):
+            raise  # told by who asked for the download
         raise ConfigError(
             f"model {name!r}",
             rule="must accept the input size and the options",
-            found=f"size {size_HW[0]}x{size_HW[1]}, {options or 'no options'}: {error}",
+            found=f"size {size_HW[0]}x{size_HW[1]}, {options or 'no options'}: {str(error)[:200]}",
             todo="Choose another image_size (a multiple of the patch), leave drop_path out, or choose another model.",
         ) from error
     return model
+
+
+def _try_size(model: nn.Module, size_HW: tuple[int, int]) -> None:
+    """One blank picture forward: some networks refuse a size only then, which would otherwise be the first step of a run."""
+    import torch
+
+    model.eval()
+    with torch.no_grad():
+        model(torch.zeros(1, 3, *size_HW))
+    model.train()
 
 
 def normalisation(name: str) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
