@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -43,20 +45,30 @@ def infer(
     try:
         with torch.inference_mode():
             batches = modality.batches(source, rows, None, batch_size=batch_size, epoch_seed=None)
-            for number, batch in enumerate(batches):
-                if num_batches is not None and number >= num_batches:
-                    break
-                outputs, micro = _outputs(model, batch, micro, device, precision, channels_last)
-                found.append(outputs)
-                seen.append(batch.rows)
-                if advance is not None:
-                    advance(len(batch.rows))
+            with closing_if_it_can(batches):
+                for batch in itertools.islice(batches, num_batches):
+                    outputs, micro = _outputs(model, batch, micro, device, precision, channels_last)
+                    found.append(outputs)
+                    seen.append(batch.rows)
+                    if advance is not None:
+                        advance(len(batch.rows))
     finally:
         model.train(was_training)
     if not found:
         return torch.zeros((0, 1)), np.zeros(0, dtype=np.int64)
     outputs_NK, got = torch.cat(found).float().cpu(), np.concatenate(seen)
     return _in_order(outputs_NK, got, rows, whole=num_batches is None)
+
+
+@contextmanager
+def closing_if_it_can(batches: Iterator[Batch]) -> Iterator[None]:
+    """End what prepares batches ahead, where the iterator has such a thing."""
+    try:
+        yield
+    finally:
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()
 
 
 def _outputs(

@@ -22,7 +22,7 @@ from matchfit.learners.base import Context
 from matchfit.learners.torch import checkpoint
 from matchfit.learners.torch.ema import ModelEma
 from matchfit.learners.torch.hyper import Hyper
-from matchfit.learners.torch.infer import infer
+from matchfit.learners.torch.infer import closing_if_it_can, infer
 from matchfit.learners.torch.optimizers import state_tensors
 from matchfit.learners.torch.pace import Pace
 from matchfit.learners.torch.precision import Choice
@@ -206,9 +206,10 @@ class Job:
                 epoch_seed=derive_seed(parts.context.seed, "epoch", parts.index, epoch),
                 skip=done * accumulate,
             )
-            while group := list(itertools.islice(stream, accumulate)):
-                yield group
-                done += 1
+            with closing_if_it_can(stream):  # ends its thread or workers
+                while group := list(itertools.islice(stream, accumulate)):
+                    yield group
+                    done += 1
             if done != progress.steps_per_epoch:
                 raise RunError(
                     "batches",

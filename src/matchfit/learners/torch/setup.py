@@ -24,7 +24,7 @@ from matchfit.learners.config import TrainConfig
 from matchfit.learners.torch import checkpoint, probe
 from matchfit.learners.torch.ema import ModelEma
 from matchfit.learners.torch.hyper import Hyper, identity, refuse_other, resolve_device, settle
-from matchfit.learners.torch.infer import as_tensor, prior
+from matchfit.learners.torch.infer import as_tensor, closing_if_it_can, prior
 from matchfit.learners.torch.job import BEST, FAST_DEV_BATCHES, HOLD_OUT, LAST, VALID, Job, Parts, Rows
 from matchfit.learners.torch.optimizers import adamw, restore_state
 from matchfit.learners.torch.precision import Choice, Precision
@@ -223,7 +223,8 @@ def _first_batches(
 
     def batches() -> list[Batch]:
         stream = modality.batches(source, train, targets, batch_size=hyper.batch_size, epoch_seed=epoch_seed)
-        return list(itertools.islice(stream, 2))
+        with closing_if_it_can(stream):
+            return list(itertools.islice(stream, 2))
 
     return batches
 

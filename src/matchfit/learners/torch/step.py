@@ -82,10 +82,6 @@ class Stepper:
         exact = torch.float32 if self.device.type == "mps" else torch.float64
         self.counters = torch.zeros(len(COUNTERS), dtype=exact, device=self.device)
 
-    @property
-    def has_batch_statistics(self) -> bool:
-        return bool(self._norms)
-
     def step(self, batches: Sequence[Batch], *, lr: float, seed: int) -> None:
         """One update from all rows of `batches`. Dropout's randomness follows from `seed` alone.
 
