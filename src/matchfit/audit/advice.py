@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matchfit.audit.groups import GroupColumn, fold_column, group_columns
-from matchfit.audit.times import TimeColumn, time_columns
+from matchfit.audit.times import TimeColumn, still_in_stretches, time_columns
 from matchfit.competition.problem import Competition, Targets
 from matchfit.core.findings import Finding
 from matchfit.validation.clusters import column, labels_of
@@ -42,10 +42,15 @@ def advise_split(
     own), time within users, groups that test does not share, else balanced folds. Near-duplicates share a fold in all of them.
     """
     usual = SplitConfig.model_fields["num_folds"].default if num_folds is None else num_folds
-    times, groups = time_columns(competition), group_columns(competition)
+    times = time_columns(competition)
+    groups = [group for group in group_columns(competition) if group.by not in {found.name for found in times}]
     findings = (*_time_findings(times), *_group_findings(groups, competition, targets), *_fold_findings(competition))
     copies = _copies(near_duplicates)
-    if times and times[0].relation in ("later", "later_in_user", "stretches"):
+    if (
+        times
+        and times[0].relation in ("later", "later_in_user", "stretches")
+        and not _made_by_groups(times[0], groups, competition)
+    ):
         return SplitAdvice(kind="time", by=times[0].by, why=f"{times[0].why}{copies}", num_folds=usual, findings=findings)
     if group := next((group for group in groups if group.where != "shared"), None):
         group = _coarsest(group, groups, competition)
@@ -69,6 +74,17 @@ def _copies(near_duplicates: npt.NDArray[np.int64] | None) -> str:
     _, sizes = np.unique(near_duplicates[near_duplicates >= 0], return_counts=True)
     sizes = sizes[sizes > 1]
     return f"; {len(sizes):,} clusters of near-duplicates ({int(sizes.sum()):,} items) stay together" if len(sizes) else ""
+
+
+def _made_by_groups(time: TimeColumn, groups: list[GroupColumn], competition: Competition) -> bool:
+    """True when stretches in time are there only because whole groups, each close in time, were divided."""
+    apart = [group.by for group in groups if group.where == "apart"]
+    if time.relation != "stretches" or not apart:
+        return False
+    train, test = competition.train, competition.test
+    return not still_in_stretches(
+        competition, time.name, column(apart[0], train.table, train.ids), column(apart[0], test.table, test.ids)
+    )
 
 
 def _coarsest(chosen: GroupColumn, groups: list[GroupColumn], competition: Competition) -> GroupColumn:

@@ -17,7 +17,7 @@ import polars as pl
 from matchfit.audit.groups import words
 from matchfit.competition.problem import Competition
 from matchfit.core.seeds import generator
-from matchfit.validation.timeline import TimeForm, parse_times
+from matchfit.validation.timeline import TimeForm, looks_like_date, parse_times
 
 Float64 = npt.NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def _found(competition: Competition) -> Iterator[TimeColumn]:
         if name in outputs or train.height < MIN_ITEMS:
             continue
         named = bool(TIME_WORDS & set(_time_words(name)))
-        if not named and not _like_date(train[name]):
+        if not named and not looks_like_date(train[name]):
             continue
         times = parse_times(train[name])
         if times is None or (times.form != "datetime" and not named) or _comes_round(name, times.seconds_N, times.form):
@@ -108,14 +108,6 @@ def _time_words(name: str) -> list[str]:
         for word in words(name)
         for part in (word, *(found for found in ("date", "timestamp", "datetime") if word.endswith(found)))
     ]
-
-
-def _like_date(values: pl.Series) -> bool:
-    """A quick look before the whole column is parsed: digits with date separators, eight digits or more."""
-    sample = values.drop_nulls().head(20)
-    parted = r"^\d{1,4}[-/.年 ](\d{1,2}|[A-Za-z]{3})[-/.月 ]\d{1,4}"
-    pattern = parted + r"|^(19|20)\d{2}(0\d|1[0-2])[0-3]\d(\d{6})?Z?$|^[A-Z][a-z]{2} \d{1,2}, \d{4}"
-    return len(sample) > 0 and bool(sample.str.contains(pattern).all())
 
 
 def _comes_round(name: str, value_N: Float64, form: TimeForm) -> bool:
@@ -153,6 +145,23 @@ def _relation(competition: Competition, name: str, train_N: Float64, test_N: Flo
             "",
         )
     return "mixed", f"along {name} train and test are mixed as at random ({100 * ratio:.0f} % of the expected changes)", ""
+
+
+def still_in_stretches(competition: Competition, name: str, groups: pl.Series, test_groups: pl.Series) -> bool:
+    """Whether train and test lie in stretches along `name` when every group counts once, at its first time.
+
+    Groups that lie close in time (the images of one visit) make stretches of items even where the host divided groups at random.
+    """
+    firsts = []
+    for items, labels in ((competition.train, groups), (competition.test, test_groups)):
+        times = parse_times(items.table[name])
+        if times is None:
+            return True
+        frame = pl.DataFrame({"group": labels, "time": times.seconds_N}).drop_nulls().filter(pl.col("time").is_not_nan())
+        firsts.append(frame.group_by("group", maintain_order=True).agg(pl.col("time").min())["time"].to_numpy())
+    if min(map(len, firsts)) < 3:
+        return False
+    return _changes(*firsts)[0] < STRETCHES
 
 
 def _user_columns(competition: Competition, time_name: str) -> Iterator[str]:

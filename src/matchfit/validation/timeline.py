@@ -74,6 +74,14 @@ def parse_times(values: pl.Series, *, numbers: bool = True) -> Times | None:
     return Times(form="number", seconds_N=value_N) if numbers else None
 
 
+def looks_like_date(values: pl.Series) -> bool:
+    """A quick look before the whole column is parsed: digits with date separators, eight digits or more."""
+    sample = values.drop_nulls().head(20)
+    parted = r"^\d{1,4}[-/.年 ](\d{1,2}|[A-Za-z]{3})[-/.月 ]\d{1,4}"
+    pattern = parted + r"|^(19|20)\d{2}(0\d|1[0-2])[0-3]\d(\d{6})?Z?$|^[A-Z][a-z]{2} \d{1,2}, \d{4}"
+    return len(sample) > 0 and bool(sample.str.contains(pattern).all())
+
+
 def _normalised(text: pl.Series) -> pl.Series:
     """Without time zone, fraction of a second and the `T` of ISO 8601: for the order of items a second is fine enough."""
     return (
