@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import layouts_image
+import layouts_media
 import layouts_tabular
 import layouts_text
 from layout_tools import Expected, accepts
 
 __all__ = ["LAYOUTS", "Expected", "accepts"]
 
-LAYOUTS: dict[str, Callable[[Path], Expected]] = {**layouts_image.LAYOUTS, **layouts_text.LAYOUTS, **layouts_tabular.LAYOUTS}
+MODULES = (layouts_image, layouts_text, layouts_tabular, layouts_media, layouts_variants)
+LAYOUTS: dict[str, Callable[[Path], Expected]] = {name: make for module in MODULES for name, make in module.LAYOUTS.items()}

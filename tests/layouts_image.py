@@ -376,7 +376,8 @@ def make_denoising(folder: Path) -> Expected:
     cells = [(f"{n}_{row}_{column}", 1) for n in range(101, 106) for row in range(1, 5) for column in range(1, 6)]
     write_table(folder / "sampleSubmission.csv", ["id", "value"], cells)
     return Expected(
-        **asked(["id"], ["value"]), modality=("image", "segmentation"), task=("other", "regression", "segmentation"), targets=None, classes=(),
+        **asked(["id"], ["value"]), modality=("image", "segmentation"), task=("other", "regression", "segmentation"),
+        targets=None, classes=(),
         form=None, train=None, test=None,
     )  # fmt: skip
 
