@@ -9,6 +9,7 @@ import layouts_image
 import layouts_media
 import layouts_tabular
 import layouts_text
+import layouts_variants
 from layout_tools import Expected, accepts
 
 __all__ = ["LAYOUTS", "Expected", "accepts"]
