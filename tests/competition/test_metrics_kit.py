@@ -12,7 +12,7 @@ from matchfit.competition.metrics import METRICS, Score, better, get_metric, met
 from matchfit.competition.problem import TASKS, Predictions, Targets
 from matchfit.core.errors import ConfigError, MetricError
 
-MEMBERS = [(name, task) for name in METRICS for task in METRICS.get(name).tasks if task not in ("other", "ranking")]
+MEMBERS = [(name, task) for name in METRICS for task in TASKS if METRICS.get(name).fits(task) and task != "other"]
 TEXTS = [name for name in METRICS if METRICS.get(name).needs == "text"]
 
 

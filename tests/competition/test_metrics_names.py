@@ -10,7 +10,7 @@ import pytest
 from metric_cases import example
 from submission_cases import class_scores, labels, probability, values
 
-from matchfit.competition.metrics import METRICS, get_metric, load_metric, metrics_for, settle_metric, usual_metric
+from matchfit.competition.metrics import METRICS, get_metric, load_metric, metrics_for, score, settle_metric, usual_metric
 from matchfit.competition.problem import MetricChoice, Targets
 from matchfit.core.errors import ConfigError, MetricError
 
@@ -133,7 +133,7 @@ def test_settled_choices(tmp_path: Path) -> None:
         settle_metric("rmse", "own.py", None, usual)
     write(tmp_path)
     assert settle_metric(None, "own.py", None, usual, folder=tmp_path) == MetricChoice(
-        name="own", direction="maximize", guessed=False, file="own.py"
+        name="own", direction="maximize", guessed=False, file=str(tmp_path / "own.py")
     )
 
 
@@ -233,3 +233,18 @@ def test_rehearsal_fits_every_task(tmp_path: Path, task: str, needs: str) -> Non
     metric = load_metric(write(tmp_path, source), dataclasses.replace(problem, task=task))
     truth, noisy, _ = example(task)
     assert metric(truth, noisy) == 1.0
+
+
+@pytest.mark.parametrize("task", ["binary", "multiclass", "ordinal", "multilabel", "regression", "multiregression", "ranking"])
+def test_listed_metrics_are_ready_to_use(task: str) -> None:
+    problem = dataclasses.replace(labels().problem, task=task)
+    truth, noisy, _ = example(task)
+    for name in metrics_for(problem):
+        outcome = score(get_metric(name, problem), truth, noisy)
+        assert outcome.value is not None or name == "laplace_log_likelihood", outcome.event
+
+
+def test_asked_by_name_it_fits_more_tasks() -> None:
+    truth, noisy, _ = example("regression")
+    assert "qwk" not in metrics_for("regression")
+    assert get_metric("qwk", values().problem)(truth, noisy) > 0

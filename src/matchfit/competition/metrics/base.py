@@ -144,7 +144,10 @@ class Metric:
     parameter: Parameter | None = None
     value: float | None = None
     weighted: bool = True
-    extra_columns: bool = False  # predictions may have more columns than the truth (a value and its uncertainty)
+    also: tuple[str, ...] = ()  # tasks that it scores when it is asked for by name, and is not listed for
+
+    def fits(self, task: str) -> bool:
+        return task in self.tasks or task in self.also
 
     @property
     def best(self) -> float:
@@ -229,7 +232,7 @@ class Metric:
                 found=f"scores of shape {scores_NK.shape} for {len(targets)} items",
                 todo="Predict every item.",
             )
-        if targets.task not in self.tasks:
+        if not self.fits(targets.task):
             raise MetricError(
                 self.name, rule=f"is a metric for {', '.join(self.tasks)}", found=targets.task, todo="Choose another metric."
             )

@@ -64,7 +64,7 @@ def get_metric(choice: MetricChoice | str, problem: Problem | None = None, *, fo
             found=choice.direction,
             todo="Leave the key out.",
         )
-    if problem is not None and problem.task not in metric.tasks:
+    if problem is not None and not metric.fits(problem.task):
         raise ConfigError(
             f"metric {name!r}",
             rule=f"must fit the task {problem.task}",
@@ -79,8 +79,10 @@ def settle_metric(
 ) -> MetricChoice:
     """The choice that the keys `metric`, `metric_file`, `metric_direction` make; `usual` where they say nothing.
 
-    The file is loaded once here, so that a fault in it is told before anything long. ConfigError where keys contradict each other.
+    The file (relative to the competition's `folder`, else to where the program runs) is loaded once here, so that a fault in it is told
+    before anything long; the choice keeps its absolute path. ConfigError where keys contradict each other.
     """
+    path = Path() if file is None else _find(file, folder)
     if file is not None and name is not None:
         raise ConfigError(
             "competition.metric_file",
@@ -89,7 +91,7 @@ def settle_metric(
             todo="Keep the one that scores this competition.",
         )
     if file is not None:
-        metric = load_metric((folder or Path()) / file)
+        metric = load_metric(path)
     elif name is not None:
         base, value = parse_name(name)
         metric = METRICS.get(base).with_value(value)
@@ -103,13 +105,19 @@ def settle_metric(
         )
     if metric is None:
         return usual
-    return MetricChoice(name=metric.name, direction=metric.direction, guessed=False, file=file or "")
+    return MetricChoice(name=metric.name, direction=metric.direction, guessed=False, file=str(path) if file else "")
+
+
+def _find(file: str, folder: Path | None) -> Path:
+    beside = ((folder or Path()) / file).absolute()
+    return beside if beside.exists() else Path(file).absolute()
 
 
 def metrics_for(problem: Problem | str) -> list[str]:
-    """The names of the built-in metrics that fit a problem (or a task)."""
+    """The names of the built-in metrics for a problem (or a task), each ready for `get_metric`; those that need a parameter are left out."""
     task = problem if isinstance(problem, str) else problem.task
-    return [name for name in METRICS if task in METRICS.get(name).tasks]
+    metrics = [METRICS.get(name) for name in METRICS]
+    return [metric.name for metric in metrics if task in metric.tasks and not (metric.parameter and metric.parameter.required)]
 
 
 def usual_metric(task: str, form: str, *, targets: Targets | None = None, list_length: int = 5) -> MetricChoice:

@@ -156,12 +156,20 @@ def _add(
     aliases: tuple[str, ...] = (),
     *,
     low: float = 0.0,
+    also: tuple[str, ...] = (),
     parameter: Parameter | None = None,
 ) -> None:
     METRICS.add(
         name,
         Metric(
-            name=name, direction="maximize", needs="labels", tasks=tasks, compute=compute, range=(low, 1.0), parameter=parameter
+            name=name,
+            direction="maximize",
+            needs="labels",
+            tasks=tasks,
+            also=also,
+            compute=compute,
+            range=(low, 1.0),
+            parameter=parameter,
         ),
         aliases=aliases,
     )
@@ -174,9 +182,10 @@ _add("cohen_kappa", _cohen_kappa, CLASS_TASKS, ("kappa", "cohens_kappa"), low=-1
 _add(
     "qwk",
     _quadratic_weighted_kappa,
-    (*CLASS_TASKS, "regression"),
+    CLASS_TASKS,
     ("quadratic_weighted_kappa", "weighted_kappa", "quadratic_kappa"),
     low=-1.0,
+    also=("regression",),
 )
 _add("jaccard", partial(_jaccard, average="samples"), LABEL_TASKS, ("jaccard_samples", "mean_jaccard", "iou_labels"))
 _add("jaccard_macro", partial(_jaccard, average="macro"), LABEL_TASKS, ("macro_jaccard", "mean_iou", "miou"))

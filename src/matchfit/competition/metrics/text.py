@@ -8,7 +8,7 @@ import numpy as np
 
 from matchfit.competition.metrics.base import LABEL_TASKS, METRICS, Case, Metric
 
-TEXT_TASKS = (*LABEL_TASKS, "other")
+TEXT_TASKS = ("other",)
 
 
 def levenshtein_distance(left: str, right: str) -> int:
@@ -106,17 +106,25 @@ def _order_kendall(case: Case) -> float:
 
 METRICS.add(
     "levenshtein",
-    Metric(name="levenshtein", direction="minimize", needs="text", tasks=TEXT_TASKS, compute=_levenshtein, range=(0.0, np.inf)),
+    Metric(
+        name="levenshtein",
+        direction="minimize",
+        needs="text",
+        tasks=TEXT_TASKS,
+        also=LABEL_TASKS,
+        compute=_levenshtein,
+        range=(0.0, np.inf),
+    ),
     aliases=("levenshtein_mean", "mean_levenshtein_distance", "edit_distance"),
 )
 METRICS.add(
     "jaccard_words",
-    Metric(name="jaccard_words", direction="maximize", needs="text", tasks=TEXT_TASKS, compute=_jaccard_words),
+    Metric(name="jaccard_words", direction="maximize", needs="text", tasks=TEXT_TASKS, also=LABEL_TASKS, compute=_jaccard_words),
     aliases=("word_jaccard", "word_level_jaccard"),
 )
 METRICS.add(
     "exact_match",
-    Metric(name="exact_match", direction="maximize", needs="text", tasks=TEXT_TASKS, compute=_exact_match),
+    Metric(name="exact_match", direction="maximize", needs="text", tasks=TEXT_TASKS, also=LABEL_TASKS, compute=_exact_match),
 )
 METRICS.add(
     "order_kendall",

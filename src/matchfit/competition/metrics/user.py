@@ -58,7 +58,7 @@ def load_metric(path: Path, problem: Problem | None = None) -> Metric:
         range=(-math.inf, math.inf),
         weighted=False,
     )
-    if problem is not None and problem.task in metric.tasks and len(problem.score_columns) <= MOST_REHEARSED:
+    if problem is not None and metric.fits(problem.task) and len(problem.score_columns) <= MOST_REHEARSED:
         _rehearse(path, metric, problem)
     return metric
 
