@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from matchfit.competition.layouts.pairs import TARGET as MASK_FILE
 from matchfit.competition.matching import MASK_NAMES, TargetPlan
 from matchfit.competition.names import plain, tokens
 from matchfit.competition.problem import SubmissionForm, Task
@@ -69,6 +70,10 @@ def ask(train: pl.DataFrame, plan: TargetPlan, sample: pl.DataFrame | None, pred
     column = train[plan.targets[0]]
     if plan.column_classes:
         return _class_columns(plan)
+    if plan.targets[0] == MASK_FILE and bool(column.drop_nulls().head(20).str.contains(r"\.\w+$").all()):
+        if asks_masks(predictions):
+            return Asked(task="segmentation", form="other", note="mask files; run-length masks are asked")
+        return Asked(task="other", form="other", note="a picture for each picture: a row a pixel is asked")
     if is_mask(column, plan.targets[0], predictions):
         return Asked(task="segmentation", form="other", note="run-length masks")
     if len(predictions) > 1 or long:
@@ -87,6 +92,11 @@ def _class_columns(plan: TargetPlan) -> Asked:
         )
     task: Task = "binary" if len(plan.classes) == 2 else "multiclass"
     return Asked(task=task, form="class_scores", classes=plan.classes, note="one probability column a class, in the sample's order")
+
+
+def asks_masks(predictions: tuple[str, ...]) -> bool:
+    """The sample submission wants run-length masks, as the names of its columns say."""
+    return any(plain(name) in MASK_NAMES or "rle" in tokens(name) or "pixels" in plain(name) for name in predictions)
 
 
 def is_mask(column: pl.Series, name: str, predictions: tuple[str, ...]) -> bool:
@@ -128,7 +138,7 @@ def _several(
                 note="every train row has exactly one 1: probabilities of one label",
             )
         return Asked(task="multilabel", form=form, classes=plan.targets, note="columns of 0 and 1 in train: several labels an item")
-    nonnegative = all((numbers[name].min() or 0.0) >= 0 for name in plan.targets)
+    nonnegative = not any(bool((numbers[name] < 0).any()) for name in plan.targets)
     votes = any({"vote", "votes"} & set(tokens(name)) for name in plan.targets)
     if (
         nonnegative

@@ -16,6 +16,7 @@ TIME_TEXT = (
 )
 TIME_WORDS = frozenset(["time", "timestamp", "date", "datetime", "unixtime", "created", "updated", "at", "day"])
 ID_WORDS = frozenset(["id", "ids", "uid", "uuid", "guid", "key", "index", "idx", "rowid"])
+NAME_WORDS = frozenset(["name", "surname", "firstname", "lastname", "fullname", "username", "nickname", "author", "address"])
 TOLERATED = 1e-3  # share of odd cells that a column of numbers may hold; they count as missing
 UNIX_SECONDS = (3e8, 4.1e9)
 
@@ -123,8 +124,11 @@ def _words(filled: pl.Series, look: pl.Series, words: set[str]) -> FeatureKind:
     mean_chars = float(look.str.len_chars().mean() or 0.0)  # type: ignore[arg-type]
     unspaced = float(look.str.count_matches(r"[\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3040-\u30FF\u3400-\u9FFF]").mean() or 0.0)  # type: ignore[arg-type]
     letters = float((look.str.count_matches(r"\p{L}") / look.str.len_chars()).mean() or 0.0)  # type: ignore[arg-type]
-    wordy = mean_words >= 2.5 or unspaced >= 5 or (mean_words >= 1.6 and mean_chars >= 12 and distinct > 0.3)
-    if wordy and letters > 0.4 and (distinct > 0.05 or mean_words >= 6) and look.n_unique() > min(20, 0.5 * len(look)):
+    wordy = mean_words >= 2.5 or unspaced >= 5 or (mean_words >= 1.6 and mean_chars >= 8 and distinct > 0.3)
+    varied = look.n_unique() > min(20, 0.5 * len(look)) or (mean_words >= 4 and look.n_unique() > 8)
+    if words & NAME_WORDS and mean_words < 5:
+        wordy = False
+    if wordy and letters > 0.4 and (distinct > 0.05 or mean_words >= 6) and varied:
         return "text"
     if distinct > 0.95 and len(filled) > 20 and (bool(words & ID_WORDS) or filled.n_unique() > 0.98 * len(filled)):
         return "identifier"

@@ -80,7 +80,7 @@ def test_side(test: pl.DataFrame | None, sample: pl.DataFrame | None, keys: Keys
         if own is None or table is None:
             return Side(pl.Series("id", [], dtype=pl.String), pl.DataFrame())
         return Side(*_unique(own, table))
-    asked = _asked_ids(sample, own, keys)
+    asked = _asked_ids(sample, own, table, keys)
     if own is None or table is None:
         table = _id_table(sample, keys, asked)
         return Side(asked, table)
@@ -110,8 +110,14 @@ def test_side(test: pl.DataFrame | None, sample: pl.DataFrame | None, keys: Keys
     return Side(asked, joined.drop("\x1fid"))
 
 
-def _asked_ids(sample: pl.DataFrame, own: pl.Series | None, keys: Keys) -> pl.Series:
-    ids = key_series(sample, keys.ids, keys.joint)
+def _asked_ids(sample: pl.DataFrame, own: pl.Series | None, table: pl.DataFrame | None, keys: Keys) -> pl.Series:
+    ids = key_series(sample, keys.item_ids or keys.ids, keys.joint)
+    if keys.item_ids:
+        return ids.unique(maintain_order=True)
+    if keys.lookup and own is not None and table is not None:
+        rows = pl.DataFrame({"id": table[keys.lookup], "item": own}).unique("id")
+        found = pl.DataFrame({"id": ids}).join(rows, on="id", how="left", maintain_order="left")["item"]
+        return found.drop_nulls().unique(maintain_order=True).alias("id")
     if keys.suffixes and own is not None:
         return split_long(ids, own, keys.joint).unique(maintain_order=True).alias("id")
     return ids

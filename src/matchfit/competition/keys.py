@@ -15,6 +15,7 @@ from matchfit.core.errors import DataError, nearest
 JOINTS = ("_", "-", ".", ":", "/", "|", " ", "")
 ENOUGH = 0.5
 NEARLY = 0.9
+ID_WORDS = frozenset(["id", "ids", "uid", "uuid", "guid", "key", "index", "no", "number"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,8 @@ class Keys:
     train_columns: tuple[str, ...] = ()
     joint: str = KEY_SEPARATOR
     suffixes: tuple[str, ...] = ()
+    lookup: str = ""  # test's column of the submission's ids, where test's rows are parts of an item
+    item_ids: tuple[str, ...] = ()  # those of `ids` that name the item, when not all do
     by_row: bool = False
     note: str = ""
 
@@ -57,6 +60,8 @@ def find_keys(
                     todo=nearest(name, sample.columns).capitalize(),
                 )
     found = _against_table(sample, test, train, wanted) if test is not None else None
+    if found is not None and train is not None and wanted is None:
+        found = _rows_of_items(found, test, train) or found
     found = found or _without_table(sample, train, media, wanted)
     if not found.predictions:
         raise DataError(
@@ -93,6 +98,15 @@ def _against_table(
     sample: pl.DataFrame, test: pl.DataFrame, train: pl.DataFrame | None, wanted: tuple[str, ...] | None
 ) -> Keys | None:
     shared = {name: column for name in sample.columns if (column := same_column(name, test.columns)) is not None}
+    if (
+        not shared
+        and sample.height == test.height
+        and train is not None
+        and all(same_column(name, train.columns) for name in sample.columns)
+    ):
+        return Keys(
+            ids=(), predictions=tuple(sample.columns), by_row=True, note="no id: the rows of the submission are the rows of test"
+        )
     blank = {
         name
         for name, column in shared.items()
@@ -113,7 +127,8 @@ def _against_table(
     ids = wanted if wanted is not None else _shortest_key(sample, tuple(same))
     if ids and all(name in same for name in ids):
         echoes = tuple(name for name in same if name not in ids)
-        if wanted is None and any(_is_prose(sample[name]) for name in ids):
+        named = bool(set(tokens(ids[0])) & ID_WORDS)
+        if wanted is None and any(_is_prose(sample[name]) for name in (ids if named else same)):
             return Keys(
                 ids=(),
                 echoes=tuple(same),
@@ -130,7 +145,7 @@ def _against_table(
         )
     if wanted == ():
         return Keys(ids=(), echoes=tuple(same), predictions=_rest(sample, tuple(same)), by_row=True, note="no id (matchfit.yaml)")
-    for name in ids if wanted else sample.columns[:2]:
+    for name in ids if wanted else [name for name in sample.columns[:2] if sample[name].n_unique() > 0.5 * sample.height]:
         key = (
             _renamed(sample, name, test)
             or _composite(sample, name, test)
@@ -160,7 +175,7 @@ def _is_prose(column: pl.Series) -> bool:
 def _shortest_key(sample: pl.DataFrame, columns: tuple[str, ...]) -> tuple[str, ...]:
     """The first columns that together tell all rows apart; all of them when none do."""
     for name in columns[:1]:
-        if sample[name].n_unique() == sample.height:
+        if sample[name].n_unique() == sample.height and sample[name].null_count() == 0:
             return (name,)
     for count in range(2, len(columns) + 1):
         if sample.select(columns[:count]).n_unique() == sample.height:
@@ -270,6 +285,26 @@ def split_long(ids: pl.Series, pool: pl.Series, joint: str) -> pl.Series:
         return (ids.cast(pl.Int64) // int(joint[1:-1])).cast(pl.String)
     head = ids.str.replace(rf"\{joint}[^\{joint}]*$", "")
     return head if member_share(head, pool) >= NEARLY else ids.str.extract(rf"^([^\{joint}]*)\{joint}", 1)
+
+
+def _rows_of_items(keys: Keys, test: pl.DataFrame | None, train: pl.DataFrame) -> Keys | None:
+    """Test has a row for each item and target, train a row an item with the targets as columns (long submission, wide train)."""
+    if test is None or len(keys.test_columns) != 1 or same_column(keys.test_columns[0], train.columns):
+        return None
+    items = [name for name in test.columns if name in train.columns and train[name].n_unique() == train.height]
+    for item in items:
+        for what in test.columns:
+            values = test[what].drop_nulls().unique(maintain_order=True)
+            if what != item and 1 < len(values) <= train.width and member_share(values, pl.Series(train.columns)) == 1.0:
+                return replace(
+                    keys,
+                    test_columns=(item,),
+                    train_columns=(item,),
+                    lookup=keys.test_columns[0],
+                    suffixes=tuple(values.to_list()),
+                    note=f"a row for each {item!r} and each of the train columns that {what!r} names",
+                )
+    return None
 
 
 def _named_part(name: str, column: str, columns: list[str]) -> str | None:

@@ -224,6 +224,8 @@ def _fit(train: pl.DataFrame, name: str, free: list[str], sample: pl.DataFrame |
         score -= 1.0
     if facts.unique and facts.filled > 20 and not facts.numeric and facts.mean_words < 1.5:
         score -= 0.75  # a file name or another id
+    asked_text = any(words_ & {"string", "text", "answer"} for words_ in (set(tokens(item)) for item in predictions))
+    score += 0.75 * (asked_text and not facts.numeric) - 0.75 * bool(words & {"start", "end", "offset", "begin", "length"})
     if words & {"id", "idx", "index", "path", "file", "filename"} and not words & {"category", "class", "label"}:
         score -= 0.75
     if sample is not None and predictions:

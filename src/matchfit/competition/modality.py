@@ -50,7 +50,22 @@ def find_modality(
         return "recommender", f"{pair[0]!r} and {pair[1]!r} return in many rows: who and what"
     if kind == "array":
         return "image", "array files are matched to the items"
+    same = _rewritten(features, train, targets)
+    if same:
+        return "text", f"the target rewrites {same!r}"
     return _table_or_text(features, train, targets)
+
+
+def _rewritten(features: tuple[Feature, ...], train: pl.DataFrame, targets: tuple[str, ...]) -> str:
+    """The column of words whose cells the target often repeats (text normalization)."""
+    look = train.head(2000)
+    if len(targets) != 1 or len(features) > 4 or look[targets[0]].n_unique() < 4:
+        return ""
+    for feature in features:
+        if feature.kind in ("text", "category", "identifier") and bool(look[feature.name].str.contains(r"\p{L}").any()):
+            if float((look[feature.name] == look[targets[0]]).mean() or 0.0) > 0.3:  # type: ignore[arg-type]
+                return feature.name
+    return ""
 
 
 def _user_and_item(features: tuple[Feature, ...]) -> tuple[str, str] | None:
@@ -68,6 +83,14 @@ def _is_code(name: str) -> bool:
     return plain(name).endswith(("id", "key", "code", "idx")) or len(tokens(name)) == 1
 
 
+def short_phrases(features: tuple[Feature, ...], train: pl.DataFrame) -> tuple[str, ...]:
+    """Category columns of several words a cell: beside free text they are text too (the anchor of a pair of phrases)."""
+    look = train.head(2000)
+    names = [feature.name for feature in features if feature.kind == "category"]
+    words = {name: float((look[name].str.count_matches(r"\s+") + 1).mean() or 0.0) for name in names}  # type: ignore[arg-type]
+    return tuple(name for name in names if words[name] >= 1.3 and look[name].n_unique() > 5)
+
+
 def _table_or_text(features: tuple[Feature, ...], train: pl.DataFrame, targets: tuple[str, ...]) -> tuple[Modality, str]:
     texts = [feature.name for feature in features if feature.kind == "text"]
     numbers = [feature for feature in features if feature.kind == "number"]
@@ -79,7 +102,8 @@ def _table_or_text(features: tuple[Feature, ...], train: pl.DataFrame, targets: 
         for feature in features
         if feature.kind in ("text", "number", "category")
     }
-    share = sum(chars[name] for name in texts) / max(sum(chars.values()), 1e-9)
+    phrases = short_phrases(features, train)
+    share = sum(chars[name] for name in (*texts, *phrases)) / max(sum(chars.values()), 1e-9)
     words = max(float((look[name].str.count_matches(r"\s+") + 1).mean() or 0.0) for name in texts)  # type: ignore[arg-type]
     listed = ", ".join(map(repr, texts[:3]))
     carries = len(numbers) < 4 or (words >= LONG_TEXT_WORDS and len(numbers) < MANY_NUMBERS)

@@ -53,7 +53,7 @@ def with_train_key(keys: Keys, columns: tuple[str, ...]) -> Keys:
 
 def first_key(keys: Keys) -> Keys:
     """Several rows an image: the first id column names the item."""
-    return replace(keys, test_columns=keys.test_columns[:1], train_columns=keys.train_columns[:1])
+    return replace(keys, item_ids=keys.ids[:1], test_columns=keys.test_columns[:1], train_columns=keys.train_columns[:1])
 
 
 def file_form(train: pl.DataFrame, keys: Keys, media: pl.DataFrame) -> str:

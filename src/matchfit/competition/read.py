@@ -1,13 +1,14 @@
-"""Read a competition folder: what is asked, the items, the targets. The sample submission decides; every decision is explained and can be overruled."""
+"""Read a competition folder. The sample submission decides; every decision is explained and can be overruled."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
 from matchfit.competition import asking, gather, overrides
+from matchfit.competition.asking import asks_masks
 from matchfit.competition.catalog import Catalog, read_catalog
 from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.features import find_features
@@ -17,16 +18,16 @@ from matchfit.competition.keys import Keys, find_keys, same_column, split_long
 from matchfit.competition.layouts.coco import read_coco
 from matchfit.competition.layouts.folders import read_folders
 from matchfit.competition.layouts.lines import read_line_files
+from matchfit.competition.layouts.pairs import TARGET as MASK_FILE
+from matchfit.competition.layouts.pairs import mask_files, read_pairs
 from matchfit.competition.layouts.parts import LABEL, MEDIA_COLUMN, Parts
 from matchfit.competition.matching import TargetPlan, find_targets
 from matchfit.competition.media import media_table
-from matchfit.competition.modality import find_modality
+from matchfit.competition.modality import find_modality, short_phrases
 from matchfit.competition.problem import Competition, Feature, Items, MetricChoice, Problem
 from matchfit.competition.roles import Roles, assign
 from matchfit.competition.single import derive_sample, split_one_table
 from matchfit.core.errors import DataError
-
-UNKNOWN_TABLE = pl.DataFrame()
 
 
 @dataclass
@@ -113,9 +114,17 @@ def _same_names(frame: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame:
 def _layout(reading: _Reading) -> Parts | None:
     return (
         read_coco(reading.tree, reading.members)
+        or (read_pairs(reading.media) if _asks_pixels(reading.sample) else None)
         or read_folders(reading.media, _known_labels(reading.sample))
         or read_line_files(reading.tree, reading.members, reading.sample)
     )
+
+
+def _asks_pixels(sample: pl.DataFrame | None) -> bool:
+    """Masks, or a row a pixel, are asked."""
+    if sample is None or sample.is_empty():
+        return False
+    return asks_masks(tuple(sample.columns[1:])) or bool(sample[:, 0].str.contains(r"_\d+_\d+$").all())
 
 
 def _known_labels(sample: pl.DataFrame | None) -> frozenset[str]:
@@ -155,6 +164,10 @@ def _settle_keys(reading: _Reading) -> tuple[Keys, tuple[str, ...]]:
         keys = find_keys(reading.sample, test, reading.train, reading.media, config.id)
         if test is None and parts is not None and parts.key == "file":
             reading.test = None
+        if test is not None and not keys.test_columns and not keys.by_row and not config.test_table:
+            what = reading.roles.test.path if reading.roles.test is not None else "the test part"
+            log.notes["test"] = f"the sample submission's rows; {what} is set aside: no column of it holds their ids"
+            reading.test = None
     log.notes["id"] = f"{', '.join(map(repr, keys.ids)) or 'none'}: {keys.note}"
     if parts is not None and not (keys.train_columns and all(name in reading.train.columns for name in keys.train_columns)):
         keys = overrides.with_train_key(keys, (parts.key,))
@@ -167,6 +180,8 @@ def _settle_targets(reading: _Reading, keys: Keys, predictions: tuple[str, ...])
     suffixes = keys.suffixes
     ids = tuple(dict.fromkeys((*keys.train_columns, *(name for name in keys.ids if name not in predictions))))
     known = reading.parts.targets if reading.parts is not None else ()
+    if not known and keys.train_columns and asks_masks(predictions):
+        known = _mask_target(reading, keys, predictions)
     if reading.parts is not None and reading.parts.boxes:
         known = ()
     try:
@@ -198,6 +213,20 @@ def _settle_targets(reading: _Reading, keys: Keys, predictions: tuple[str, ...])
     elif reading.parts is not None:
         reading.log.notes["targets"] = f"{', '.join(map(repr, plan.targets))}: from the layout"
     return plan
+
+
+def _mask_target(reading: _Reading, keys: Keys, predictions: tuple[str, ...]) -> tuple[str, ...]:
+    """The column of mask files, added to train when its tables have no masks."""
+    if any(same_column(name, reading.train.columns) for name in predictions) or MASK_FILE in reading.train.columns:
+        return ()
+    if any(asking.is_mask(reading.train[name], name, ()) for name in reading.train.columns):
+        return ()
+    masks = mask_files(reading.train[keys.train_columns[0]].fill_null(""), reading.media)
+    if masks is None:
+        return ()
+    reading.train = reading.train.with_columns(masks.alias(MASK_FILE))
+    reading.log.notes["masks"] = f"files such as {masks.drop_nulls()[0]}"
+    return (MASK_FILE,)
 
 
 def _filled_columns(test: pl.DataFrame | None, train: pl.DataFrame, predictions: tuple[str, ...]) -> frozenset[str]:
@@ -241,6 +270,11 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
     if config.modality:
         overrides.check_modality(config.modality, kind)
         modality, why = config.modality, "matchfit.yaml"  # type: ignore[assignment]
+    if modality == "text":
+        phrases = set(short_phrases(features, train.table)) if config.text_columns is None else set()
+        features = tuple(
+            replace(item, kind="text") if item.name in phrases - set(config.column_kinds) else item for item in features
+        )
     log.notes["modality"] = f"{modality}: {why}"
     problem = Problem(
         name=config.name or reading.tree.folder.resolve().name,

@@ -39,7 +39,11 @@ def read_coco(tree: FileTree, members: pl.DataFrame) -> Parts | None:
     train = pl.concat(frames, how="diagonal")
     test = pl.concat([_images(content) for _, content in tests], how="diagonal") if tests else None
     target = "category_id" if "category_id" in train.columns else ""
-    names = {str(item.get("id")): str(item.get("name")) for _, content in trains for item in content.get("categories", [])}
+    names = {
+        str(item.get("id", item.get("category_id"))): str(item.get("name"))
+        for _, content in trains
+        for item in content.get("categories", [])
+    }
     return Parts(
         train,
         test,
@@ -71,7 +75,9 @@ def _object(tree: FileTree, reference: str) -> dict[str, Any] | None:
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    return json.dumps(value) if isinstance(value, list | dict | bool) else str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(str(_text(item)) for item in value)}]"
+    return json.dumps(value) if isinstance(value, dict | bool) else str(value)
 
 
 def _frame(rows: list[dict[str, Any]], rename: dict[str, str]) -> pl.DataFrame:
@@ -83,7 +89,8 @@ def _frame(rows: list[dict[str, Any]], rename: dict[str, str]) -> pl.DataFrame:
 
 
 def _images(content: dict[str, Any]) -> pl.DataFrame:
-    return _frame(content["images"], {"id": "image_id"})
+    rows = content["images"]
+    return _frame(rows, {} if "image_id" in rows[0] else {"id": "image_id"})
 
 
 def _annotated(content: dict[str, Any]) -> pl.DataFrame:
@@ -93,6 +100,9 @@ def _annotated(content: dict[str, Any]) -> pl.DataFrame:
     frame = images.join(_frame(notes, {}), on="image_id", how="left", maintain_order="left", suffix="_annotation")
     categories = content.get("categories") or []
     if categories and "category_id" in frame.columns:
-        names = _frame(categories, {"id": "category_id", "name": "category_name"}).select("category_id", "category_name")
-        frame = frame.join(names.unique("category_id"), on="category_id", how="left", maintain_order="left")
+        names = _frame(categories, {} if "category_id" in categories[0] else {"id": "category_id"})
+        spelled = next((name for name in names.columns if "name" in name.lower()), None)
+        if spelled is not None and "category_id" in names.columns:
+            names = names.select("category_id", pl.col(spelled).alias("category_name")).unique("category_id")
+            frame = frame.join(names, on="category_id", how="left", maintain_order="left")
     return frame.filter(pl.col("category_id").is_not_null()) if "category_id" in frame.columns else frame
