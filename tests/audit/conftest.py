@@ -104,6 +104,6 @@ def audited(tmp_path: Path) -> Callable[..., Audited]:
         train: dict[str, list[object]], test: dict[str, list[object]], *, cache: Path | None = None, **options: object
     ) -> Audited:
         competition, targets = _competition(tmp_path, train, test, **options)  # type: ignore[arg-type]
-        return Audited(audit_competition(competition, targets=targets, say=lambda _: None, cache=cache))
+        return Audited(audit_competition(competition, targets=targets, say=lambda _: None, num_folds=4, cache=cache))
 
     return run

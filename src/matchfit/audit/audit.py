@@ -11,12 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from matchfit.audit.drift import check_drift
 from matchfit.audit.duplicates import check_duplicates
 from matchfit.audit.images import check_images
+from matchfit.audit.labels import check_labels
+from matchfit.audit.leaks import check_leaks
 from matchfit.audit.media import check_media
 from matchfit.audit.near import near_duplicates
 from matchfit.audit.scan import MediaScan, scan_media
 from matchfit.audit.subject import PARTS, Part, Subject
+from matchfit.audit.tables import check_tables
+from matchfit.audit.texts import check_texts
 from matchfit.competition.problem import Competition, Targets
 from matchfit.core.findings import Finding
 
@@ -26,6 +31,11 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("media", check_media),
     ("images", check_images),
     ("duplicates", check_duplicates),
+    ("labels", check_labels),
+    ("leaks", check_leaks),
+    ("tables", check_tables),
+    ("texts", check_texts),
+    ("drift", check_drift),
 )
 _SEVERITIES = ("error", "warning", "info")
 _WITH_IMAGES = frozenset({"image", "detection", "segmentation"})
