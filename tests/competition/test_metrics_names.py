@@ -11,7 +11,7 @@ from metric_cases import example
 from submission_cases import class_scores, labels, probability, values
 
 from matchfit.competition.metrics import METRICS, get_metric, load_metric, metrics_for, score, settle_metric, usual_metric
-from matchfit.competition.problem import MetricChoice, Targets
+from matchfit.competition.problem import MetricChoice, Predictions, Targets
 from matchfit.core.errors import ConfigError, MetricError
 
 NAMES = [
@@ -248,3 +248,21 @@ def test_asked_by_name_it_fits_more_tasks() -> None:
     truth, noisy, _ = example("regression")
     assert "qwk" not in metrics_for("regression")
     assert get_metric("qwk", values().problem)(truth, noisy) > 0
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "adding-a-metric.md"
+
+
+def test_the_page_lists_every_metric() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    hidden = {f"f_beta_{average}" for average in ("macro", "micro", "weighted", "samples")}  # written as `_macro` …
+    missing = [name for name in METRICS if name not in hidden and f"`{name}`" not in text and f"`{name}@" not in text]
+    assert missing == []
+
+
+def test_the_pages_own_file_scores(tmp_path: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    source = text.split("```python\n")[1].split("```")[0]
+    metric = load_metric(write(tmp_path, source, "weighted_mae.py"), values().problem)
+    truth = Targets(task="regression", classes=(), values=np.array([[100.0], [200.0]]))
+    assert metric(truth, Predictions(columns=("y",), scores_NK=np.array([[103.0], [200.0]]))) == 1.0

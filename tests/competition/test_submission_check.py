@@ -233,3 +233,37 @@ def test_every_code_is_planted() -> None:
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(SubmissionError, match="No such file"):
         check_submission(tmp_path / "nothing.csv", cases.labels())
+
+
+PEERS = Path(__file__).parents[3] / "shared" / "data"
+NAMES = [
+    "adult-income",
+    "banking77",
+    "bccd-detection",
+    "bike-sharing-demand",
+    "cifar10",
+    "cifar10-mini",
+    "fsdd-speakers",
+    "movielens-small-rating",
+    "trashnet",
+    "wisesight-th",
+]
+
+
+@pytest.mark.peers
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_real_hosts_own_sample_is_valid(tmp_path: Path, name: str) -> None:
+    if not (PEERS / name).is_dir():
+        pytest.skip(f"no {PEERS / name}: the real competitions are not beside this checkout")
+    from matchfit.competition.config import CompetitionConfig
+    from matchfit.competition.read import read_competition
+
+    competition = read_competition(PEERS / name, CompetitionConfig(), scratch=tmp_path)
+    sample = next(iter((PEERS / name).glob("*ample*ubmission*.csv")))
+    report = check_submission(sample, competition)
+    assert report.valid
+    assert report.errors == ()
+    lines = sample.read_bytes().splitlines(keepends=True)
+    planted = report_of(tmp_path, b"".join([lines[0], *lines[2:]]), competition)
+    assert [fault.code for fault in planted.errors] == ["missing_id"]
