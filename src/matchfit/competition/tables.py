@@ -26,7 +26,8 @@ from matchfit.competition.archives import (
     open_packed,
     refuse_bomb,
 )
-from matchfit.competition.delimited import read_delimited, scan, sniff_delimiter
+from matchfit.competition.csvscan import scan
+from matchfit.competition.delimited import read_delimited, sniff_delimiter
 from matchfit.competition.encodings import as_utf8, encoding_findings
 from matchfit.competition.files import INSIDE, FileTree
 from matchfit.competition.jsontables import read_json_table, read_json_value
