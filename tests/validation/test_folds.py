@@ -204,6 +204,20 @@ def test_time_within_users_never_learns_from_a_users_own_future():
     assert "within each u" in folds.notes[1]
 
 
+def test_what_a_bootstrap_draws_whole():
+    folds = plan("time", None, t=list(range(600))[::-1], by=("t",))
+    units, name = folds.resampling_units()
+    assert name == "stretches of time"
+    assert np.bincount(units).tolist() == [5] * 120
+    assert all(np.ptp(folds.order_N[units == unit]) == 4 for unit in range(120))
+    user = [index % 7 for index in range(300)]
+    units, name = plan("time", None, u=user, t=list(range(300)), by=("u", "t")).resampling_units()
+    assert name == "users"
+    assert len(np.unique(units)) == 7
+    assert len(set(zip(units.tolist(), user, strict=True))) == 7
+    assert plan("random", None, n=20).resampling_units() == (None, "groups")
+
+
 def test_copies_of_validated_items_are_not_learnt_from_where_folds_are_given():
     near = np.full(60, -1)
     near[[0, 59]] = 3

@@ -86,6 +86,7 @@ def test_groups_widen_the_interval():
     fold_N = group % 5
     plain, grouped = (summarise(accuracy, *case(hits), fold_N, group_N=g, valid_over_train=0.0)["interval"] for g in (None, group))
     assert grouped[1] - grouped[0] > 4 * (plain[1] - plain[0])
+    assert "over 20 users of" in summarise(accuracy, *case(hits), fold_N, group_N=group, unit="users")["interval_method"]
 
 
 def test_many_rows_are_subsampled_and_the_width_is_right():
@@ -110,11 +111,11 @@ def test_the_interval_stays_in_the_range_of_the_metric():
     assert low < 0.975 < high <= 1.0
 
 
-@pytest.mark.slow  # 300 simulated competitions
+@pytest.mark.slow  # 120 simulated competitions
 def test_coverage_of_the_interval_when_the_training_draw_matters():
     """Nearest centroid on few items: does the 90 % interval hold the mean score that this procedure reaches on new data?"""
     random = np.random.default_rng(0)
-    covered, trials = 0, 300
+    covered, trials = 0, 120
     for _ in range(trials):
         labels = np.arange(100) % 2
         features = random.normal(size=(100, 5)) + labels[:, None] * 0.5
@@ -126,6 +127,6 @@ def test_coverage_of_the_interval_when_the_training_draw_matters():
             said[~train] = ((features[~train, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
             fresh = random.normal(size=(4000, 5)) + (np.arange(4000) % 2)[:, None] * 0.5
             truth.append((((fresh[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1) == np.arange(4000) % 2).mean())
-        low, high = summarise(accuracy, *case(said == labels, labels), fold_N, max_seconds=0.05)["interval"]
+        low, high = summarise(accuracy, *case(said == labels, labels), fold_N, max_seconds=0.02)["interval"]
         covered += low <= np.mean(truth) <= high
     assert 0.86 <= covered / trials <= 0.99

