@@ -10,7 +10,7 @@ from matchfit.competition.layouts.pairs import TARGET as MASK_FILE
 from matchfit.competition.matching import MASK_NAMES, TargetPlan
 from matchfit.competition.names import plain, tokens
 from matchfit.competition.problem import SubmissionForm, Task
-from matchfit.competition.values import Shape, separator_of_lists, shape
+from matchfit.competition.values import Shape, numeric_share, separator_of_lists, shape
 
 ORDERED_WORDS = frozenset(
     [
@@ -37,6 +37,11 @@ ORDERED_WORDS = frozenset(
 NOMINAL_WORDS = frozenset(
     ["class", "classes", "category", "label", "labels", "id", "species", "breed", "type", "digit", "code", "kind", "cover"]
 )
+NEGATIVE_WORDS = frozenset(
+    "cover normal healthy clean background none no negative benign genuine real original ok good control empty".split()
+)
+    ["cover", "normal", "healthy", "clean", "background", "none", "no", "negative", "benign", "genuine", "real", "original", "ok", "good", "control", "empty"]
+)
 MAX_LEVELS = 12
 MAX_INTEGER_CLASSES = 20
 
@@ -48,6 +53,7 @@ class Asked:
     classes: tuple[str, ...] = ()
     separator: str = " "
     list_length: int = 1
+    merged: str = ""  # all classes but this one count as one
     note: str = ""
 
 
@@ -210,7 +216,8 @@ def _two_classes(column: pl.Series, facts: Shape, values: pl.Series, predictions
             task="binary",
             form="probability",
             classes=classes,
-            note=f"two numbers in train, one constant in the sample: taken for the probability of {classes[1]!r} (a score by label takes metric: accuracy or f1)",
+            note=f"two numbers in train, one constant in the sample: taken for the probability of {classes[1]!r}; "
+            "if labels are asked, set competition.metric to the metric of labels",
         )
     return Asked(task="binary", form="label", classes=classes, note="two values in train, and the sample holds such values")
 
@@ -278,6 +285,12 @@ def _words(column: pl.Series, facts: Shape, name: str, values: pl.Series) -> Ask
                 list_length=length,
                 note=f"the sample lists {length} of train's names a row",
             )
+    if look and numeric_share(values.head(200)) == 1.0 and not any(value in known for value in look):
+        negative = next((name for name in sorted(known) if set(tokens(name)) & NEGATIVE_WORDS), None)
+        if negative is not None:
+            note = f"{len(known)} names in train, one number in the sample: the probability that it is not {negative!r}"
+            return Asked(task="binary", form="probability", classes=(negative, f"not {negative}"), merged=negative, note=note)
+        return Asked(task="multiclass", form="other", classes=sorted_classes(column), note="names in train, numbers in the sample")
     answered = bool(look) and sum(value in known for value in look) > 0.5 * len(look) and len(set(look)) > 1
     few = facts.distinct <= max(2, 0.5 * facts.filled) and not (facts.mean_words >= 6 and facts.distinct > 200)
     if few or answered:

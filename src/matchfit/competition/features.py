@@ -118,6 +118,11 @@ def _counts_up(numbers: pl.Series) -> bool:
     return numbers[0] in (0.0, 1.0) and bool((numbers.diff().drop_nulls() == 1).all())
 
 
+def _codes(look: pl.Series) -> bool:
+    """Hashes, addresses and paths rather than content."""
+    return _share(look, r"(?i)^[0-9a-f-]+$") > 0.5 or _share(look, r"^\w+://|^[\w./-]+\.\w{2,5}$") > 0.5
+
+
 def _words(filled: pl.Series, look: pl.Series, words: set[str]) -> FeatureKind:
     distinct = look.n_unique() / max(len(look), 1)
     mean_words = float((look.str.strip_chars().str.count_matches(r"\s+") + 1).mean() or 0.0)  # type: ignore[arg-type]
@@ -128,6 +133,9 @@ def _words(filled: pl.Series, look: pl.Series, words: set[str]) -> FeatureKind:
     varied = look.n_unique() > min(20, 0.5 * len(look)) or (mean_words >= 4 and look.n_unique() > 8)
     if words & NAME_WORDS and mean_words < 5:
         wordy = False
+    strand = mean_chars >= 20 and letters > 0.8 and mean_words < 1.1 and distinct > 0.3 and not _codes(look)
+    if strand and varied:
+        return "text"  # a sequence of letters (DNA, SMILES): read character by character
     if wordy and letters > 0.4 and (distinct > 0.05 or mean_words >= 6) and varied:
         return "text"
     if distinct > 0.95 and len(filled) > 20 and (bool(words & ID_WORDS) or filled.n_unique() > 0.98 * len(filled)):

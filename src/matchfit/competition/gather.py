@@ -65,7 +65,8 @@ def train_side(train: pl.DataFrame, keys: Keys, targets: tuple[str, ...], *, lis
         joined, others = [], [pl.col(name).first() for name in train.columns]
     table = groups.agg([*joined, *others])
     how = "joined" if lists else ("averaged" if average else "the first of equals")
-    log.notes["items"] = f"{train.height} train rows are {table.height} items (several rows an id; targets {how})"
+    if table.height < train.height:
+        log.notes["items"] = f"{train.height} train rows are {table.height} items (several rows an id; targets {how})"
     return Side(table["\x1fid"].alias("id"), table.select(train.columns))
 
 
@@ -80,6 +81,8 @@ def test_side(test: pl.DataFrame | None, sample: pl.DataFrame | None, keys: Keys
         if own is None or table is None:
             return Side(pl.Series("id", [], dtype=pl.String), pl.DataFrame())
         return Side(*_unique(own, table))
+    if keys.expand and table is not None:
+        return _expanded(sample, table, keys)
     asked = _asked_ids(sample, own, table, keys)
     if own is None or table is None:
         table = _id_table(sample, keys, asked)
@@ -108,6 +111,24 @@ def test_side(test: pl.DataFrame | None, sample: pl.DataFrame | None, keys: Keys
         first.with_columns(first_ids.alias("\x1fid")), on="\x1fid", how="left", maintain_order="left"
     )
     return Side(asked, joined.drop("\x1fid"))
+
+
+def _expanded(sample: pl.DataFrame, table: pl.DataFrame, keys: Keys) -> Side:
+    """A test row a patient, a submission row a patient and week: the patient's columns, with the week of the id."""
+    ids = key_series(sample, keys.ids, keys.joint)
+    item, beside = keys.test_columns
+    head = split_long(ids, table[item], keys.joint)
+    tail = pl.DataFrame({"id": ids, "head": head}).select(pl.col("id").str.slice(pl.col("head").str.len_chars() + len(keys.joint)))[
+        "id"
+    ]
+    first = table.unique(item, keep="first", maintain_order=True).drop(beside, strict=False)
+    joined = pl.DataFrame({item: head, beside: tail}).join(first, on=item, how="left", maintain_order="left")
+    return Side(
+        ids,
+        joined.select(
+            [name for name in table.columns if name in joined.columns] + [n for n in joined.columns if n not in table.columns]
+        ),
+    )
 
 
 def _asked_ids(sample: pl.DataFrame, own: pl.Series | None, table: pl.DataFrame | None, keys: Keys) -> pl.Series:
@@ -184,15 +205,25 @@ def _join(side: Side, frame: pl.DataFrame, name: str, fresh: list[str]) -> None:
 # -- media ------------------------------------------------------------------------------------------------------------------------------
 
 
-def attach_media(train: Side, test: Side, media: pl.DataFrame, key_columns: tuple[str, ...], log: Log, *, kind: str = "") -> str:
-    """Match files to the items of both sides; returns the kind of media, or ''."""
+def attach_media(
+    train: Side,
+    test: Side,
+    media: pl.DataFrame,
+    key_columns: tuple[str, ...],
+    targets: tuple[str, ...],
+    log: Log,
+    *,
+    kind: str = "",
+) -> str:
+    """Match files to the items of both sides, never by what stands in `targets`; returns the kind of media, or ''."""
     texts = []
     for side, wanted in ((train, "train"), (test, "test")):
         if MEDIA_COLUMN in side.table.columns:
             side.media, side.kind = side.table[MEDIA_COLUMN].alias("media"), kind
             side.table = side.table.drop(MEDIA_COLUMN)
+            texts.append(f"{wanted}: {len(side.ids)} {kind} files")
             continue
-        found = _find_media(side, media, key_columns, wanted)
+        found = _find_media(side, media, key_columns, targets, wanted)
         if found is None:
             continue
         column, match = found
@@ -223,21 +254,29 @@ def attach_media(train: Side, test: Side, media: pl.DataFrame, key_columns: tupl
     return kinds.pop() if kinds else ""
 
 
-def _find_media(side: Side, media: pl.DataFrame, key_columns: tuple[str, ...], wanted: str) -> tuple[str, media_files.Match] | None:
+def _find_media(
+    side: Side, media: pl.DataFrame, key_columns: tuple[str, ...], targets: tuple[str, ...], wanted: str
+) -> tuple[str, media_files.Match] | None:
     if media.is_empty() or not len(side.ids):
         return None
     candidates = [("id", side.ids)]
     candidates += [(repr(name), side.table[name].fill_null("")) for name in key_columns if name in side.table.columns]
-    path_like = [name for name in side.table.columns if name not in key_columns and _path_like(side.table[name])]
+    path_like = [name for name in side.table.columns if name not in (*key_columns, *targets) and _path_like(side.table[name])]
     candidates += [(repr(name), side.table[name].fill_null("")) for name in path_like]
     for name, keys in candidates:
+        if not len(keys):
+            continue
         found = media_files.match(keys, media, wanted=wanted)
         if found is not None and found.references.n_unique() >= 0.5 * len(keys):
             return name, found
-    for name, keys in candidates[:1]:
-        found = media_files.slices(keys, media, wanted=wanted)
+    name, keys = candidates[0]
+    for search, how in (
+        (media_files.slices, "a folder of files each; the middle one stands for the item"),
+        (media_files.composed, "the parts of its path"),
+    ):
+        found = search(keys, media, wanted=wanted)
         if found is not None:
-            return f"{name} (a folder of files each; the middle one stands for the item)", found
+            return f"{name} ({how})", found
     return None
 
 

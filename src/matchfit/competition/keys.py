@@ -9,7 +9,7 @@ import polars as pl
 from matchfit.competition import media as media_files
 from matchfit.competition.names import plain, tokens
 from matchfit.competition.problem import KEY_SEPARATOR
-from matchfit.competition.values import shape
+from matchfit.competition.values import numeric_share, shape
 from matchfit.core.errors import DataError, nearest
 
 JOINTS = ("_", "-", ".", ":", "/", "|", " ", "")
@@ -35,6 +35,7 @@ class Keys:
     suffixes: tuple[str, ...] = ()
     lookup: str = ""  # test's column of the submission's ids, where test's rows are parts of an item
     item_ids: tuple[str, ...] = ()  # those of `ids` that name the item, when not all do
+    expand: bool = False  # the first of two key columns has a row in test, the second only stands in the submission's ids
     by_row: bool = False
     note: str = ""
 
@@ -113,10 +114,7 @@ def _against_table(
         if _is_blank(test[column]) and train is not None and same_column(name, train.columns)
     }
     same = {
-        name: column
-        for name, column in shared.items()
-        if name not in blank
-        and (sample.is_empty() or member_share(sample[name].drop_nulls(), test[column]) >= ENOUGH or sample[name].null_count() > 0)
+        name: column for name, column in shared.items() if name not in blank and _same_values(sample, name, test[column], train)
     }
     if len(same) == sample.width:
         same.pop(
@@ -155,6 +153,14 @@ def _against_table(
         if key is not None:
             return key
     return None
+
+
+def _same_values(sample: pl.DataFrame, name: str, column: pl.Series, train: pl.DataFrame | None) -> bool:
+    """The sample repeats test's column; a constant that train knows by this name is rather the place of a prediction."""
+    constant = sample.height > 1 and _only_placeholder(sample[name])
+    if constant and name != sample.columns[0] and train is not None and same_column(name, train.columns):
+        return column.n_unique() == 1
+    return sample.is_empty() or sample[name].null_count() > 0 or member_share(sample[name], column) >= ENOUGH
 
 
 def _only_placeholder(column: pl.Series) -> bool:
@@ -232,18 +238,14 @@ def _long(sample: pl.DataFrame, name: str, test: pl.DataFrame, train: pl.DataFra
             continue
         joint, suffixes = found
         beside = _named_part(name, column, train.columns) if train is not None else None
-        if (
-            beside is not None
-            and train is not None
-            and column in train.columns
-            and member_share(pl.Series(suffixes), train[beside]) >= ENOUGH
-        ):
+        if beside is not None and train is not None and column in train.columns and _alike(pl.Series(suffixes), train[beside]):
             return Keys(
                 ids=(name,),
                 predictions=_rest(sample, (name,)),
                 test_columns=(column, beside),
                 train_columns=(column, beside),
                 joint=joint,
+                expand=True,
                 note=f"{name!r} is {column!r} and {beside!r}, joined by {joint!r}",
             )
         return Keys(
@@ -305,6 +307,11 @@ def _rows_of_items(keys: Keys, test: pl.DataFrame | None, train: pl.DataFrame) -
                     note=f"a row for each {item!r} and each of the train columns that {what!r} names",
                 )
     return None
+
+
+def _alike(values: pl.Series, pool: pl.Series) -> bool:
+    """The same values, or numbers on both sides."""
+    return member_share(values, pool) >= ENOUGH or (numeric_share(values) == 1.0 and numeric_share(pool) == 1.0)
 
 
 def _named_part(name: str, column: str, columns: list[str]) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from os.path import commonpath
 
 import polars as pl
 
@@ -78,6 +77,13 @@ def find_targets(
         return TargetPlan(
             targets=tuple(exact.values()), unmatched=rest, note=f"by name; train has nothing called {', '.join(map(repr, rest))}"
         )
+    if not free:  # test shows earlier values of the target (osic): the name decides
+        exact = {
+            name: column for name in predictions if (column := same_column(name, train.columns)) is not None and column not in ids
+        }
+        if exact:
+            rest = tuple(name for name in predictions if name not in exact)
+            return TargetPlan(targets=tuple(exact.values()), unmatched=rest, note="by name, although test has values there too")
     if not free:
         raise DataError(
             "targets",
@@ -148,7 +154,9 @@ def _with_classes(train: pl.DataFrame, targets: tuple[str, ...], predictions: tu
 
 def _stripped(predictions: tuple[str, ...]) -> tuple[str, ...]:
     """Names without what all of them begin with, up to a mark: `p_cat`, `p_dog` → `cat`, `dog`."""
-    common = commonpath(list(predictions))
+    least, most = (min(predictions), max(predictions)) if predictions else ("", "")
+    same = next((at for at, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
+    common = least[:same]
     end = max((common.rfind(mark) for mark in "_-. :"), default=-1) + 1
     return tuple(name[end:] for name in predictions) if end and all(name[end:] for name in predictions) else predictions
 

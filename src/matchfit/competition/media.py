@@ -20,6 +20,7 @@ SERIES = ("csv", "parquet", "json", "tsv", "txt", "xml")
 KINDS: dict[str, tuple[str, ...]] = {"image": IMAGE, "audio": AUDIO, "array": ARRAY, "video": VIDEO, "series": SERIES}
 _RANK = {suffix: rank for rank, suffix in enumerate((*IMAGE, *AUDIO, *ARRAY, *VIDEO, *SERIES))}
 
+NEARLY_ALL = 0.9
 MATCHED = 0.5  # share of the ids that must name a file before the files are taken for the items
 
 
@@ -157,3 +158,23 @@ def slices(keys: pl.Series, media: pl.DataFrame, *, wanted: str) -> Match | None
     references = wanted_keys.join(middle.select("key", "reference"), on="key", how="left", maintain_order="left")["reference"]
     share = 1.0 - references.null_count() / len(keys)
     return Match(references.rename("media"), str(middle["kind"][0]), share) if share >= MATCHED else None
+
+
+def composed(keys: pl.Series, media: pl.DataFrame, *, wanted: str) -> Match | None:
+    """Ids that are made of folder and file name (`case1_day0_slice_0001`), where the name may go on (`slice_0001_20_16.png`)."""
+    pool = media.filter(pl.col("side").is_in([wanted, ""]) & pl.col("kind").is_in(["image", "audio", "array"]))
+    if pool.is_empty() or not len(keys):
+        return None
+    parts = pool.select("reference", "kind", "stem", up=pl.col("folder").str.split("/").list.reverse())
+    wanted_keys = pl.DataFrame({"key": keys.cast(pl.String)})
+    for level in range(3):
+        for cut in range(6):
+            stem = pl.col("stem").str.replace(rf"(_[\d.]+){{{cut}}}$", "") if cut else pl.col("stem")
+            for joint in ("_", "-", ""):
+                key = pl.concat_str([pl.col("up").list.get(level, null_on_oob=True), stem], separator=joint)
+                made = parts.with_columns(key=key).drop_nulls("key").unique("key", keep="first", maintain_order=True)
+                found = wanted_keys.join(made.select("key", "reference", "kind"), on="key", how="left", maintain_order="left")
+                share = 1.0 - found["reference"].null_count() / len(keys)
+                if share >= NEARLY_ALL:
+                    return Match(found["reference"].rename("media"), str(found["kind"].drop_nulls()[0]), share)
+    return None

@@ -62,9 +62,9 @@ def _rewritten(features: tuple[Feature, ...], train: pl.DataFrame, targets: tupl
     if len(targets) != 1 or len(features) > 4 or look[targets[0]].n_unique() < 4:
         return ""
     for feature in features:
-        if feature.kind in ("text", "category", "identifier") and bool(look[feature.name].str.contains(r"\p{L}").any()):
-            if float((look[feature.name] == look[targets[0]]).mean() or 0.0) > 0.3:  # type: ignore[arg-type]
-                return feature.name
+        words = feature.kind in ("text", "category", "identifier") and bool(look[feature.name].str.contains(r"\p{L}").any())
+        if words and float((look[feature.name] == look[targets[0]]).mean() or 0.0) > 0.3:  # type: ignore[arg-type]
+            return feature.name
     return ""
 
 
@@ -104,6 +104,8 @@ def _table_or_text(features: tuple[Feature, ...], train: pl.DataFrame, targets: 
     }
     phrases = short_phrases(features, train)
     share = sum(chars[name] for name in (*texts, *phrases)) / max(sum(chars.values()), 1e-9)
+    if all(bool(look[name].str.starts_with("[").fill_null(True).all()) for name in targets):
+        return "tabular", "the targets are sequences of numbers"
     words = max(float((look[name].str.count_matches(r"\s+") + 1).mean() or 0.0) for name in texts)  # type: ignore[arg-type]
     listed = ", ".join(map(repr, texts[:3]))
     carries = len(numbers) < 4 or (words >= LONG_TEXT_WORDS and len(numbers) < MANY_NUMBERS)

@@ -15,7 +15,7 @@ from matchfit.competition.matching import TargetPlan
 from matchfit.competition.media import place_of
 from matchfit.competition.metrics import METRICS, parse_name, usual_metric
 from matchfit.competition.metrics import settle_metric as settle
-from matchfit.competition.problem import Problem, SubmissionForm, Targets
+from matchfit.competition.problem import MetricChoice, Problem, SubmissionForm, Targets
 from matchfit.competition.targets import encode_targets
 from matchfit.competition.values import separator_of_lists, shape
 from matchfit.core.errors import ConfigError, DataError, nearest
@@ -148,12 +148,27 @@ def settle_metric(problem: Problem, targets: pl.DataFrame, config: CompetitionCo
     form = problem.submission_form
     if form == "probability" and config.metric and METRICS.get(parse_name(config.metric)[0]).needs == "labels":
         form = "label"
-    usual = usual_metric(problem.task, form, targets=_numbers(problem, targets), list_length=problem.list_length)
+    usual = usual_metric(
+        problem.task, _scored_form(problem, form), targets=_numbers(problem, targets), list_length=problem.list_length
+    )
+    if problem.task == "multiclass" and len(problem.targets) > 1 and not _one_hot(targets):
+        usual = MetricChoice(name="kl_divergence", direction="minimize", guessed=True)
     choice = settle(config.metric, config.metric_file, config.metric_direction, usual, folder=folder)
     log.notes["metric"] = f"{choice.name}: " + (
         "the usual one for this task and submission (a guess)" if choice.guessed else "matchfit.yaml"
     )
     return replace(problem, metric=choice, submission_form=form)
+
+
+def _scored_form(problem: Problem, form: SubmissionForm) -> SubmissionForm:
+    """Long submissions ask for probabilities too."""
+    if form == "other" and problem.task in ("binary", "multiclass", "multilabel"):
+        return "probability" if problem.task == "binary" else "class_scores"
+    return form
+
+
+def _one_hot(targets: pl.DataFrame) -> bool:
+    return bool(targets.select(pl.all_horizontal(pl.all().is_in(["0", "1", "0.0", "1.0"])).all()).item())
 
 
 def _numbers(problem: Problem, targets: pl.DataFrame) -> Targets | None:

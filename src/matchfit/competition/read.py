@@ -19,7 +19,7 @@ from matchfit.competition.layouts.coco import read_coco
 from matchfit.competition.layouts.folders import read_folders
 from matchfit.competition.layouts.lines import read_line_files
 from matchfit.competition.layouts.pairs import TARGET as MASK_FILE
-from matchfit.competition.layouts.pairs import mask_files, read_pairs
+from matchfit.competition.layouts.pairs import mask_files, read_pairs, without_masks
 from matchfit.competition.layouts.parts import LABEL, MEDIA_COLUMN, Parts
 from matchfit.competition.matching import TargetPlan, find_targets
 from matchfit.competition.media import media_table
@@ -251,6 +251,9 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
         reading.train, plan, sample, predictions, long=bool(keys.suffixes) or bool(plan.unmatched and len(predictions) > 1)
     )
     asked = overrides.apply(asked, config, reading.train, plan, predictions)
+    if asked.merged:
+        other = pl.when(pl.col(plan.targets[0]) == asked.merged).then(pl.col(plan.targets[0])).otherwise(pl.lit(asked.classes[1]))
+        reading.train = reading.train.with_columns(other.alias(plan.targets[0]))
     log.notes["task"] = f"{asked.task}: {asked.note}"
     lists = asked.task in ("detection", "segmentation")
     if lists and len(keys.ids) > 1:
@@ -263,7 +266,13 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
         train, test, _first(keys.train_columns), _first(keys.test_columns) or _first(keys.ids), roles.others(reading.catalog), log
     )
     kind = gather.attach_media(
-        train, test, reading.media, (*keys.train_columns, *keys.test_columns), log, kind=reading.parts.kind if reading.parts else ""
+        train,
+        test,
+        without_masks(reading.media) if MASK_FILE in plan.targets or lists else reading.media,
+        (*keys.train_columns, *keys.test_columns),
+        plan.targets,
+        log,
+        kind=reading.parts.kind if reading.parts else "",
     )
     features, train_only = _features(reading, keys, plan, train, test, log)
     modality, why = find_modality(asked.task, kind, features, train.table, plan.targets)
@@ -330,6 +339,7 @@ def _test_items(reading: _Reading, keys: Keys) -> Side:
         ids = found[form].alias("id")
         test = Side(ids, pl.DataFrame({_first(keys.train_columns) or "id": ids, MEDIA_COLUMN: found["reference"]}))
         reading.log.notes["test"] = f"{len(ids)} files of the test folder"
+    reading.log.notes.setdefault("test", "the items of the sample submission")
     return test
 
 

@@ -42,12 +42,11 @@ def assign(catalog: Catalog, config: CompetitionConfig) -> Roles:
     roles.sample = _sample(catalog, config, roles.notes)
     roles.test = _test(catalog, config, roles)
     roles.train = _train(catalog, config, roles)
-    if roles.test is not None and not roles.train and not config.test_table:
+    if roles.test is not None and not roles.train and not config.test_table and _target_columns(roles.test, roles.sample):
         # one table with both parts, which looked like test because it holds all ids
-        if _target_columns(roles.test, roles.sample):
-            roles.train, roles.test = [roles.test], None
-            roles.notes["train"] = f"{roles.train[0].path}: the one table, with the rows of train and test"
-            roles.notes.pop("test", None)
+        roles.train, roles.test = [roles.test], None
+        roles.notes["train"] = f"{roles.train[0].path}: the one table, with the rows of train and test"
+        roles.notes.pop("test", None)
     return roles
 
 
@@ -118,7 +117,7 @@ def _test(catalog: Catalog, config: CompetitionConfig, roles: Roles) -> Sheet | 
         covered = coverage(roles.sample, sheet)
         score = 4.0 * covered + _test_name_score(sheet) - 0.3 * sheet.depth
         if roles.sample is not None and _filled_predictions(sheet, roles.sample):
-            score -= 4.0
+            score -= 1.5 if sheet.words <= TEST_WORDS else 4.0
         if covered >= 0.5 or sheet.words & TEST_WORDS:
             scored.append((score, covered, sheet))
     if not scored:

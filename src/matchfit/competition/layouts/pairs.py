@@ -60,6 +60,12 @@ def mask_files(ids: pl.Series, media: pl.DataFrame) -> pl.Series | None:
     return found if found.null_count() < 0.5 * len(found) else None
 
 
+def without_masks(media: pl.DataFrame) -> pl.DataFrame:
+    """The files that are no targets, where some are and some are not."""
+    marked = _marked(media)
+    return media.join(marked.select("reference"), on="reference", how="anti") if 0 < marked.height < media.height else media
+
+
 def _marked(media: pl.DataFrame) -> pl.DataFrame:
     """Files whose folder, or whose own name, says that they are targets."""
     folders = {folder: bool(set(tokens(folder.split("/")[-1])) & TARGET_WORDS) for folder in media["folder"].unique()}
