@@ -38,9 +38,24 @@ NOMINAL_WORDS = frozenset(
     ["class", "classes", "category", "label", "labels", "id", "species", "breed", "type", "digit", "code", "kind", "cover"]
 )
 NEGATIVE_WORDS = frozenset(
-    "cover normal healthy clean background none no negative benign genuine real original ok good control empty".split()
-)
-    ["cover", "normal", "healthy", "clean", "background", "none", "no", "negative", "benign", "genuine", "real", "original", "ok", "good", "control", "empty"]
+    [
+        "cover",
+        "normal",
+        "healthy",
+        "clean",
+        "background",
+        "none",
+        "no",
+        "negative",
+        "benign",
+        "genuine",
+        "real",
+        "original",
+        "ok",
+        "good",
+        "control",
+        "empty",
+    ]
 )
 MAX_LEVELS = 12
 MAX_INTEGER_CLASSES = 20
