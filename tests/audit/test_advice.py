@@ -156,6 +156,13 @@ def test_the_group_inside_an_id():
     assert advice(made).by == ("prefix(PassengerId)",)
 
 
+def test_questions_that_come_with_several_answers():
+    question = np.array([f"Why is the sky of planet {value} red in the evening?" for value in np.repeat(np.arange(40), 3)])
+    answer = np.array([f"answer {index}" for index in range(120)])
+    made = divided({"question": question, "title": question, "answer": answer}, np.repeat(np.arange(40) % 4 == 0, 3))
+    assert advice(made).by in (("question",), ("title",))
+
+
 @pytest.mark.parametrize("pattern", ["img_{}", "{}_x", "train-{}", "a_{}"])
 def test_ordinary_ids_have_no_group_inside(pattern: str):
     ids = [pattern.format(index) for index in range(400)]
@@ -164,7 +171,7 @@ def test_ordinary_ids_have_no_group_inside(pattern: str):
 
 
 def test_the_speaker_hash_of_file_names():
-    ids = [f"{RANDOM.integers(0, 60):08x}_nohash_{index}.wav" for index in range(400)]
+    ids = [f"bed/{RANDOM.integers(0, 60):08x}_nohash_{index}.wav" for index in range(400)]
     made = competition({"id": ids, "label": ["a", "b"] * 200}, {"id": [f"clip_{index:05d}.wav" for index in range(100)]})
     assert advice(made).by == ("prefix(id)",)
 

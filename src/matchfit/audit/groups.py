@@ -47,7 +47,7 @@ MIN_REPEATED = 0.2  # share of train items that are in a group of two or more
 MAX_SPLIT_NAMED = 0.5  # groups on both sides, relative to a division of single items at random
 MAX_SPLIT_UNNAMED = 0.1
 MIN_EXPECTED_NAMED = 2.0  # groups that would be on both sides
-MIN_EXPECTED_UNNAMED = 10.0
+MIN_EXPECTED_UNNAMED = 5.0
 MIN_TEST = 10  # test items; hosts of code competitions ship a few rows as a pattern
 MANY_COLUMNS = 200
 
@@ -170,10 +170,14 @@ def _judged(name: str, train: pl.Series, test: pl.Series | None, competition: Co
     )
     facts |= {"split_ratio": ratio, "num_test_groups": num_test}
     if is_prefix and num_test < 3:  # ids of test are written in another way
-        return GroupColumn(where="absent", named=False, **facts) if "nohash" in str(competition.train.ids[0]) else None
+        return GroupColumn(where="absent", named=False, **{**facts, "num_test_groups": 0}) if _hashed(competition) else None
     if named and not enough:
         return GroupColumn(where="absent", named=True, **facts) if is_group_name(name, STRONG_WORDS) else None
-    if enough and ratio <= (MAX_SPLIT_NAMED if named else MAX_SPLIT_UNNAMED) and (named or not _just_later(train, test)):
+    if (
+        enough
+        and ratio <= (MAX_SPLIT_NAMED if named else MAX_SPLIT_UNNAMED)
+        and (named or is_prefix or not _just_later(train, test))
+    ):
         return GroupColumn(where="apart", named=named, **facts)
     return GroupColumn(where="shared", named=True, **facts) if named else None
 
@@ -182,7 +186,13 @@ def _telling_prefix(counts: pl.DataFrame, competition: Competition) -> bool:
     """False for prefixes that every file has (`img_001`) or that name the class (`cat_001`)."""
     values = counts.to_series(0)
     classes = {name.lower() for name in competition.problem.classes}
-    return counts.height >= 20 and not any(value.lower() in classes for value in values.head(1000).to_list())
+    least = 2 if _hashed(competition) else 10
+    return counts.height >= least and not any(value.lower() in classes for value in values.head(1000).to_list())
+
+
+def _hashed(competition: Competition) -> bool:
+    """True for file names in which a hash of the speaker stands before `_nohash_`, as in Speech Commands."""
+    return bool(competition.train.ids.head(100).cast(pl.String).str.contains("_nohash_").mean() or 0.0)
 
 
 def _split_ratio(counts: pl.DataFrame, test: pl.Series) -> tuple[float, float, int]:

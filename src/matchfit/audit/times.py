@@ -141,10 +141,10 @@ def _relation(competition: Competition, name: str, train_N: Float64, test_N: Flo
         return (
             "stretches",
             f"along {name} train and test lie in stretches of their own: {changes:,} changes between them, "
-            f"{100 * ratio:.1g} % of what items mixed at random would show",
+            f"{_percent(ratio)} of what items mixed at random would show",
             "",
         )
-    return "mixed", f"along {name} train and test are mixed as at random ({100 * ratio:.0f} % of the expected changes)", ""
+    return "mixed", f"along {name} train and test are mixed as at random ({_percent(ratio)} of the expected changes)", ""
 
 
 def still_in_stretches(competition: Competition, name: str, groups: pl.Series, test_groups: pl.Series) -> bool:
@@ -213,6 +213,10 @@ def _changes(train_N: Float64, test_N: Float64) -> tuple[float, int]:
     changes = int((np.diff(is_test[order].astype(np.int8)) != 0).sum())
     expected = 2 * len(train_N) * len(test_N) / len(time)
     return changes / expected, changes
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * ratio:.0f} %" if ratio >= 0.01 else f"{100 * ratio:.1g} %"
 
 
 def _sampled(values: Float64, random: np.random.Generator) -> Float64:
