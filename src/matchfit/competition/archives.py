@@ -12,14 +12,14 @@ import gzip
 import hashlib
 import lzma
 import os
-import shutil
-import tarfile
+import re
 import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, Protocol, cast
 
+from matchfit.competition.tarheaders import tar_entries
 from matchfit.core.errors import DataError, missing_dependency
 
 TAR_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tbz")
@@ -38,7 +38,6 @@ BROKEN = (
     zlib.error,
     lzma.LZMAError,
     zipfile.BadZipFile,
-    tarfile.TarError,
 )
 
 
@@ -172,8 +171,9 @@ def _guess_name_encoding(raw: bytes) -> str:
             fitting = sum(low <= sign <= high for sign in signs)
             if fitting >= (0.3 if encoding == "cp932" else 0.7) * len(signs):
                 return encoding
-    signs = [sign for sign in raw.decode("cp866") if not sign.isascii()]
-    return "cp866" if signs and all("\u0400" <= sign <= "\u04ff" for sign in signs) else "cp437"
+    russian = raw.decode("cp866")
+    whole_words = not re.search("[a-zA-Z][\u0400-\u04ff]|[\u0400-\u04ff][a-zA-Z]", russian)
+    return "cp866" if whole_words and all(sign.isascii() or "\u0400" <= sign <= "\u04ff" for sign in russian) else "cp437"
 
 
 class _Unpacked:
@@ -205,23 +205,32 @@ class TarArchive(_Unpacked):
         return self._members
 
     def _list(self) -> list[Member]:
+        """The members, from one pass over the unpacked bytes (from `scratch` where the archive may be unpacked to it)."""
         packed = self._path.stat().st_size if self._packed else 1 << 62
         found: dict[str, Member] = {}
         try:
-            with open_packed(self._path) as stream, tarfile.open(fileobj=stream, mode="r:", errorlevel=1) as tar:
-                for info in tar:
-                    cast(Any, tar).members = []  # tarfile keeps every header; they would be most of the memory
-                    name = info.name.removeprefix("./")
-                    if info.isreg() and not is_unsafe(name) and not is_junk(name):
-                        found[name] = Member(name, info.size, info.offset_data)
-                    elif info.islnk() and (target := found.get(info.linkname.removeprefix("./"))) and not is_unsafe(name):
-                        found[name] = Member(name, target.size, target.offset)
+            if self._packed and self._scratch is not None:
+                with contextlib.suppress(*BROKEN):  # a cut archive is listed as far as it goes, as a stream
+                    self._bytes = unpacked_once(self._path, self._scratch, self._label).open("rb")
+            length = 1 << 62 if self._packed else self._path.stat().st_size
+            with self._bytes or open_packed(self._path) as stream:
+                for entry in tar_entries(stream):
+                    name = entry.name.removeprefix("./")
                     if self._packed:
-                        refuse_bomb(f"{self._label}!/{name}", size=info.size, packed=packed)
+                        refuse_bomb(f"{self._label}!/{name}", size=entry.size, packed=packed)
+                    if is_unsafe(name) or is_junk(name):
+                        continue
+                    target = found.get(entry.link.removeprefix("./")) if entry.link else None
+                    if entry.is_file and entry.offset + entry.size > length:
+                        self.fault = broken(self._label, EOFError("the archive ends inside a member"))
+                    if entry.is_file or target:
+                        found[name] = Member(name, *((target.size, target.offset) if target else (entry.size, entry.offset)))
         except (*BROKEN, DataError) as error:
             self.fault = broken(self._label, error)
             if not found:
                 raise self.fault from error
+        finally:
+            self._bytes = None
         return list(found.values())
 
     def open(self, member: Member) -> IO[bytes]:
@@ -233,7 +242,7 @@ class TarArchive(_Unpacked):
 
     def _open_bytes(self) -> IO[bytes]:
         if self._packed and self._scratch is not None and self.fault is None:
-            return unpacked_once(self._path, self._scratch).open("rb")
+            return unpacked_once(self._path, self._scratch, self._label).open("rb")
         return open_packed(self._path)
 
 
@@ -381,12 +390,17 @@ def replaced_when_done(target: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def unpacked_once(path: Path, scratch: Path) -> Path:
-    """The unpacked bytes of a gz, xz or bz2 file in `scratch`; raises BROKEN errors."""
+def unpacked_once(path: Path, scratch: Path, label: str) -> Path:
+    """The unpacked bytes of a gz, xz or bz2 file in `scratch`; raises BROKEN errors, and DataError for a bomb."""
     target = scratch_name(path, scratch)
     if not target.exists():
+        packed, size = path.stat().st_size, 0
         with replaced_when_done(target) as draft, open_packed(path) as source, draft.open("wb") as sink:
-            shutil.copyfileobj(source, sink, COPY_BYTES)
+            while chunk := source.read(COPY_BYTES):
+                size += len(chunk)
+                if size > BOMB_BYTES:
+                    refuse_bomb(label, size=min(size, MAX_MEMBER_BYTES), packed=packed)
+                sink.write(chunk)
     return target
 
 
