@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 import submission_cases as cases
 
@@ -111,6 +113,7 @@ BYTES = [
     ("latin-1", lambda data: data.replace(b"00004,cat", b"00004,c\xe4t"), [("encoding", 5, None)]),
     ("zero byte", lambda data: data.replace(b"00004,cat", b"00004,c\x00t"), [("encoding", 5, None)]),
     ("zip", lambda data: b"PK\x03\x04" + data, [("encoding", 0, None)]),
+    ("open quote in the header", lambda data: data.replace(b"label", b'"label', 1), [("ragged_row", 0, None)]),
     ("old line ends", lambda data: data.replace(b"\n", b"\r"), [("encoding", 0, None)]),
 ]
 
@@ -233,6 +236,42 @@ def test_every_code_is_planted() -> None:
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(SubmissionError, match="No such file"):
         check_submission(tmp_path / "nothing.csv", cases.labels())
+
+
+PIECES = [
+    b'"',
+    b",",
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b"",
+    b"nan",
+    b'""',
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b" ",
+    b"\x00",
+    b"-",
+    b"1e999",
+    b";",
+    b",,,",
+    b'"\n"',
+]
+
+
+@pytest.mark.parametrize("make", [LABELS, PROBABILITY, SCORES, VALUES, cases.composite, cases.label_list, cases.ranked_list])
+def test_random_damage_never_breaks_the_check_and_what_passes_is_whole(tmp_path: Path, make: Callable[[], Competition]) -> None:
+    competition, rng = make(), random.Random(0)
+    assert competition.sample is not None
+    names = competition.problem.id_columns
+    for _ in range(60):
+        data = competition.sample.write_csv().encode()
+        for _ in range(rng.randint(1, 3)):
+            start = rng.randrange(len(data) + 1)
+            data = data[:start] + rng.choice(PIECES) + data[start + rng.choice([0, 0, 1, 3, 40]) :]
+        if report_of(tmp_path, data, competition).valid:
+            read = pl.read_csv(data, infer_schema=False).filter(~pl.all_horizontal(pl.all().is_null())).select(names)
+            assert sorted(read.rows()) == sorted(competition.sample.select(names).rows())
 
 
 PEERS = Path(__file__).parents[3] / "shared" / "data"

@@ -5,8 +5,6 @@ Shapes: B bytes, L records (rows with the header).
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,18 +57,20 @@ def read_rows(path: Path, faults: Faults) -> Rows | None:
     if not _is_text(data, faults):
         return None
     starts_L, ends_L, cells_L = _records(data)
-    header = _header(data[starts_L[0] : ends_L[0]])
-    if len(starts_L) == 1 or not data[ends_L[0] :].strip():
+    header = tuple(_cells(data[starts_L[0] : ends_L[0]].decode("utf-8").removesuffix("\r")))
+    if len(starts_L) == 1 and b"\n" in data[: ends_L[0]].strip():  # a quote of the header swallows the rows
+        faults.add("ragged_row", row=0, value=",".join(header), rule="quotes are closed in their line")
+        return None
+    if len(starts_L) == 1:
         faults.add("empty_file", value="only a header", rule=CODES["empty_file"])
         return None
     kept_L, num_ragged = _whole(data, starts_L, ends_L, cells_L, len(header), faults)
     if not kept_L.any():
         return None
-    broken = not kept_L.all()
-    lines = (data[starts_L[place + 1] : ends_L[place + 1]] + b"\n" for place in np.flatnonzero(kept_L))
-    body = b"".join(lines) if broken else data[starts_L[1] : ends_L[-1]]
-    table = _parse(body, len(header), faults)
-    return None if table is None else Rows(header, table, np.flatnonzero(kept_L).astype(np.int64) + 1, num_ragged)
+    rows = np.flatnonzero(kept_L)
+    lines = [data[starts_L[row + 1] : ends_L[row + 1]] for row in rows] if len(rows) < len(kept_L) or b'"' in data else None
+    body = data[starts_L[1] : ends_L[-1]] if lines is None else b"\n".join(lines)
+    return Rows(header, _parse(body, lines, len(rows), len(header)), rows.astype(np.int64) + 1, num_ragged)
 
 
 def _is_text(data: bytes, faults: Faults) -> bool:
@@ -118,8 +118,16 @@ def _records(data: bytes) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64],
     return starts[:last], ends[:last], cells[:last]
 
 
-def _header(line: bytes) -> tuple[str, ...]:
-    return tuple(next(csv.reader([line.decode("utf-8").rstrip("\r")]), []))
+def _cells(line: str) -> list[str]:
+    """The cells of one record, split where `_records` counts; a quote that neither opens nor closes a cell stays in its text."""
+    parts = line.split(",")
+    cells: list[str] = []
+    while parts:
+        cell = parts.pop(0)
+        while cell.count('"') % 2 and parts:
+            cell += "," + parts.pop(0)
+        cells.append(cell[1:-1].replace('""', '"') if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell)
+    return cells
 
 
 def _whole(
@@ -155,7 +163,8 @@ def _whole(
     return kept_L, len(ragged)
 
 
-def _parse(body: bytes, width: int, faults: Faults) -> pl.DataFrame | None:
+def _parse(body: bytes, lines: list[bytes] | None, num_rows: int, width: int) -> pl.DataFrame:
+    """The rows as text. Quotes that are not where they belong are read record by record, so that every row stays in its place."""
     names = [str(place) for place in range(width)]
     try:
         table = pl.read_csv(
@@ -166,12 +175,9 @@ def _parse(body: bytes, width: int, faults: Faults) -> pl.DataFrame | None:
             raise_if_empty=False,
         )
     except pl.exceptions.PolarsError:
-        rows = list(csv.reader(io.StringIO(body.decode("utf-8"), newline="")))
-        broken = next((place for place, row in enumerate(rows) if len(row) != width), None)
-        if broken is not None:
-            faults.add(
-                "ragged_row", row=broken + 1, value=",".join(rows[broken]), rule="quotes are closed, and doubled inside quotes"
-            )
-            return None
-        table = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+        table = pl.DataFrame()
+    if table.shape != (num_rows, width):
+        lines = body.split(b"\n") if lines is None else lines
+        cells = [_cells(line.decode("utf-8").removesuffix("\r")) for line in lines]
+        table = pl.DataFrame(cells, schema=dict.fromkeys(names, pl.String), orient="row")
     return table.with_columns(pl.col(names).fill_null("").str.strip_suffix("\r"))
