@@ -16,7 +16,7 @@ from matchfit.modalities.image import weights
 from matchfit.modalities.image.models import MODELS, make_model, normalisation
 
 NAMES = [*MODELS, "test_resnet", "test_efficientnet", "test_vit", "test_convnext"]
-SIZE = (16, 32)
+SIZE = (32, 32)
 
 
 @pytest.fixture(params=NAMES)

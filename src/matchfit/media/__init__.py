@@ -1,12 +1,12 @@
 """Decode, orientation, colour rule, resize, normalise; text normalisation; ONE preprocessing record.
 
-numpy and Pillow only, nothing else of ours: the source of this room is copied into packages, hence the relative imports.
+numpy and Pillow only, nothing else of ours: the source of this room is copied into packages.
 """
 
-from .decode import Decoded, Facts, count_facts, decode_image
-from .errors import MediaError
-from .record import Preprocessing, decode, prepare, prepare_decoded, to_input
-from .text import TextRule, normalise_text
+from matchfit.media.decode import Decoded, Facts, count_facts, decode_image
+from matchfit.media.errors import MediaError
+from matchfit.media.record import Preprocessing, decode, prepare, prepare_decoded, to_input
+from matchfit.media.text import TextRule, normalise_text
 
 __all__ = [
     "Decoded",

@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageFile, UnidentifiedImageError
 
-from .errors import MediaError
-from .warned import collected_warnings
+from matchfit.media.errors import MediaError
+from matchfit.media.warned import collected_warnings
 
 DECODE_RULE = 1
 MAX_PIXELS = 178_956_970  # 512 MiB of RGB; twice the size at which Pillow starts to warn

@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from .decode import DECODE_RULE, MAX_PIXELS, WHITE, Decoded, decode_image
-from .errors import MediaError
-from .normalise import normalise, normalise_table
-from .resize import FILTERS, FITS, Filter, Fit, fit_image
+from matchfit.media.decode import DECODE_RULE, MAX_PIXELS, WHITE, Decoded, decode_image
+from matchfit.media.errors import MediaError
+from matchfit.media.normalise import normalise, normalise_table
+from matchfit.media.resize import FILTERS, FITS, Filter, Fit, fit_image
 
 SCHEMA = 1
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

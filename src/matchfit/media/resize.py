@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from .errors import MediaError
+from matchfit.media.errors import MediaError
 
 Filter = Literal["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"]
 Fit = Literal["squash", "crop", "pad"]

@@ -13,7 +13,7 @@ import unicodedata
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from .errors import MediaError
+from matchfit.media.errors import MediaError
 
 TEXT_RULE = 1
 # Invisible marks that carry no text: byte-order mark, soft hyphen, zero-width space and word joiner, writing-direction marks.
