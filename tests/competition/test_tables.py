@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from matchfit.competition import csvscan
+from matchfit.competition import csvscan, jsontables, tables
 from matchfit.competition.files import FileTree
 from matchfit.competition.tables import Table, count_rows, guess_header, read_json, read_lines, read_table, table_kind, table_stem
 from matchfit.core.errors import DataError
@@ -282,6 +282,36 @@ def test_json_in_its_shapes_keeps_digits(tmp_path: Path) -> None:
     ):
         assert columns(read(tmp_path, text.encode(), "g.json")) == {"t": ["a", "b"], "y": ["1", "2"]}
     assert columns(read(tmp_path, b'{"a.jpg": 3, "b.jpg": 1}', "h.json")) == {"id": ["a.jpg", "b.jpg"], "value": ["3", "1"]}
+
+
+def test_json_arrays_and_lines_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsontables, "BATCH_ROWS", 2)
+    records = [{"a": n, **({"late": "x"} if n == 4 else {})} for n in range(5)]
+    want = {"a": list("01234"), "late": [None, None, None, None, "x"]}
+    assert columns(read(tmp_path, json.dumps(records, indent=1).encode(), "a.json")) == want
+    assert columns(read(tmp_path, "\n".join(map(json.dumps, records)).encode(), "a.jsonl")) == want
+    assert columns(read_table(FileTree(tmp_path), "a.json", columns=["late", "a"], limit=5)) == {
+        "late": want["late"],
+        "a": want["a"],
+    }
+    assert columns(read_table(FileTree(tmp_path), "a.json", limit=3)) == {"a": list("012")}
+    for text in (b"[1 2]", b"[1,", b"[", b"[1] 2", b'[{"a": 1}'):
+        with pytest.raises(DataError, match="must be json"):
+            read(tmp_path, text, "b.json")
+    assert columns(read(tmp_path, b"[[1, 2], [3]]", "b.json")) == {"column_1": ["1", "3"], "column_2": ["2", None]}
+
+
+def test_the_head_of_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "HEAD_BYTES", 40)
+    text = "id,t\n" + "".join(f'{n:03d},"a\n{n}"\n' for n in range(200))
+    (tmp_path / "t.csv").write_text(text)
+    for limit in (1, 2, 3, 5, 150):
+        frame = read_table(FileTree(tmp_path), "t.csv", limit=limit).frame
+        assert frame.to_dict(as_series=False) == {"id": [f"{n:03d}" for n in range(limit)], "t": [f"a\n{n}" for n in range(limit)]}
+    (tmp_path / "t.csv").write_text(text + "broken\n")
+    assert read_table(FileTree(tmp_path), "t.csv", limit=1).frame.height == 1
+    with pytest.raises(DataError, match="cells as the header"):
+        read_table(FileTree(tmp_path), "t.csv", limit=150)
 
 
 def test_json_that_is_no_table_or_no_json(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,8 @@ import polars as pl
 
 from matchfit.core.errors import DataError
 
+BATCH_ROWS = 20_000
+BLANKS = re.compile(r"[ \t\r\n]*")
 WRAPPERS = ("data", "records", "rows", "items", "train", "test", "results", "examples", "annotations")
 
 
@@ -19,9 +24,12 @@ class Number(str):
     __slots__ = ()
 
 
+DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=Number)
+
+
 def parse_json(text: str) -> Any:
     """A json value with every number as `Number`. Raises ValueError."""
-    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number)
+    return DECODER.decode(text)
 
 
 def cell_text(value: Any) -> str | None:
@@ -47,18 +55,22 @@ def nested_text(value: Any) -> str:
 def read_json_table(path: Path, name: str, *, lines: bool, limit: int | None) -> pl.DataFrame:
     """The table in a UTF-8 json file: an array of records, columns, records by key, pandas' `split`, or a record a line.
 
+    Arrays and lines are turned into columns batch by batch, so that a million records cost little more than their text.
     Raises DataError when the file is not json (with the line) or holds no table (as COCO files do not).
     """
     if lines:
-        return _frame(_line_records(path, name, limit))
+        return _batched(_line_records(path, name), limit)
     text = path.read_text(encoding="utf-8-sig")
-    if not text.strip():
+    start = text.lstrip()[:1]
+    if not start:
         return pl.DataFrame()
     try:
+        if start == "[":
+            return _batched(_array_records(text), limit)
         value = parse_json(text)
     except ValueError as error:
         if str(error).startswith("Extra data"):
-            return _frame(_line_records(path, name, limit))  # json lines under the name .json
+            return _batched(_line_records(path, name), limit)  # json lines under the name .json
         raise _not_json(name, str(error)) from error
     frame = _table(value)
     if frame is None:
@@ -71,19 +83,38 @@ def read_json_table(path: Path, name: str, *, lines: bool, limit: int | None) ->
     return frame if limit is None else frame.head(limit)
 
 
-def _line_records(path: Path, name: str, limit: int | None) -> list[Any]:
-    records: list[Any] = []
+def _line_records(path: Path, name: str) -> Iterator[Any]:
     with path.open(encoding="utf-8-sig", newline="\n") as handle:  # U+2028 inside a text ends no line
         for number, line in enumerate(handle, start=1):
-            if limit is not None and len(records) >= limit:
-                break
             if not line.strip():
                 continue
             try:
-                records.append(parse_json(line))
+                yield parse_json(line)
             except ValueError as error:
                 raise _not_json(f"{name}, line {number}", str(error)) from error
-    return records
+
+
+def _array_records(text: str) -> Iterator[Any]:
+    """The elements of the array that `text` is, one at a time. Raises ValueError."""
+    place = BLANKS.match(text, text.index("[") + 1).end()  # type: ignore[union-attr]
+    while text[place : place + 1] != "]":
+        value, place = DECODER.raw_decode(text, place)
+        yield value
+        place = BLANKS.match(text, place).end()  # type: ignore[union-attr]
+        if text[place : place + 1] == ",":
+            place = BLANKS.match(text, place + 1).end()  # type: ignore[union-attr]
+        elif text[place : place + 1] != "]":
+            raise json.JSONDecodeError("Expecting ',' or ']'", text, place)
+    if text[place + 1 :].strip():
+        raise json.JSONDecodeError("Extra data", text, place + 1)
+
+
+def _batched(records: Iterator[Any], limit: int | None) -> pl.DataFrame:
+    records = itertools.islice(records, limit)
+    parts = []
+    while batch := list(itertools.islice(records, BATCH_ROWS)):
+        parts.append(_frame(batch))
+    return pl.concat(parts, how="diagonal") if parts else pl.DataFrame()
 
 
 def _not_json(name: str, found: str) -> DataError:

@@ -34,6 +34,7 @@ from matchfit.competition.jsontables import read_json_table, read_json_value
 from matchfit.core.errors import DataError
 from matchfit.core.findings import Finding
 
+HEAD_BYTES = 16 << 20  # of a large file, when only its first rows are wanted
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz")
 KINDS = {
     ".csv": "delimited",
@@ -97,6 +98,8 @@ def read_table(
         raise DataError(
             reference, rule=f"must be a table ({', '.join(KINDS)})", found="another extension", todo="Name another file."
         )
+    if kind == "delimited" and limit is not None and (head := _read_head(tree, reference, columns, limit, has_header)):
+        return head
     with _unpacked(tree, reference) as packed, as_utf8(packed, tree.spill_folder()) as (path, encoding):
         delimiter, found = "", encoding_findings(reference, encoding)
         if kind == "delimited":
@@ -106,6 +109,26 @@ def read_table(
             frame = read_json_table(path, reference, lines=kind == "jsonl", limit=limit)
             frame = frame if columns is None else _select(frame, columns, reference)
     return Table(frame=frame, findings=tuple(found), encoding=encoding.name, delimiter=delimiter)
+
+
+def _read_head(tree: FileTree, reference: str, columns: list[str] | None, limit: int, has_header: bool) -> Table | None:
+    """The first rows of a large plain file from its first bytes alone; None when these do not tell."""
+    if INSIDE in reference or reference.lower().endswith(PACKED_SUFFIXES):
+        return None
+    with tree.on_disk(reference) as path, tempfile.NamedTemporaryFile(dir=tree.spill_folder()) as copy:
+        if path.stat().st_size <= 4 * HEAD_BYTES:
+            return None
+        with path.open("rb") as handle:
+            head = handle.read(HEAD_BYTES)
+        copy.write(head[: head.rfind(b"\n") + 1])
+        copy.flush()
+        with as_utf8(Path(copy.name), tree.spill_folder()) as (text, encoding), contextlib.suppress(DataError):
+            table = read_delimited(text, reference, columns=columns, limit=limit, has_header=has_header)
+            cut = any(finding.code == "loose_quotes" for finding in table.findings)  # the head may end inside a quoted cell
+            if encoding.name == "utf-8" and len(table.frame) == limit and not cut:
+                found = (*encoding_findings(reference, encoding), *table.findings)
+                return Table(frame=table.frame, findings=found, delimiter=table.delimiter)
+    return None
 
 
 def read_lines(tree: FileTree, reference: str) -> pl.Series:
