@@ -10,12 +10,13 @@ from pathlib import PurePosixPath
 import polars as pl
 
 from matchfit.competition.files import FileTree
-from matchfit.competition.names import TABLE_SUFFIXES, bare, is_prose, stem, tokens
+from matchfit.competition.names import SUBMISSION_WORDS, TABLE_SUFFIXES, TEST_WORDS, TRAIN_WORDS, bare, is_prose, stem, tokens
 from matchfit.competition.tables import Table, read_table
 from matchfit.core.errors import DataError, nearest
 from matchfit.core.findings import Finding
 
 HEAD_ROWS = 256
+SMALL_BYTES = 32 << 20
 MAX_SHEETS = 48  # a folder with more tables than this keeps one table an item
 MANY_SIBLINGS = 8  # tables of one kind in one sub-folder: an item each, not a table each
 
@@ -51,11 +52,8 @@ class Sheet:
     def frame(self) -> pl.DataFrame:
         """All rows, read once."""
         if self.full is None:
-            if self.head.height < HEAD_ROWS:
-                self.full = self.head
-            else:
-                table = read_table(self.tree, self.reference)
-                self.full, self.findings, self.encoding = table.frame, tuple(table.findings), table.encoding
+            table = read_table(self.tree, self.reference)
+            self.full, self.findings, self.encoding = table.frame, tuple(table.findings), table.encoding
         return self.full
 
 
@@ -77,7 +75,7 @@ class Catalog:
                     return sheet
         for reference, path in zip(self.members["reference"], self.members["path"], strict=True):
             if name.lower() in (str(reference).lower(), str(path).lower()):
-                sheet = _open(self.tree, reference, path)
+                sheet = _open(self.tree, reference, path, 0)
                 self.sheets.append(sheet)
                 return sheet
         raise DataError(
@@ -91,21 +89,36 @@ class Catalog:
 def read_catalog(tree: FileTree, members: pl.DataFrame) -> Catalog:
     """Heads of all tables that may be tables of the competition; one-file-an-item folders and prose are left out."""
     catalog = Catalog(tree, members)
-    paths = list(zip(members["reference"].to_list(), members["path"].to_list(), strict=True))
-    chosen = [(reference, path) for reference, path in paths if bare(path).endswith(TABLE_SUFFIXES) and not is_prose(path)]
-    siblings = Counter(_family(path) for _, path in chosen)
+    paths = members.select("reference", "path", "size").rows()
+    chosen = [
+        (reference, path, size) for reference, path, size in paths if bare(path).endswith(TABLE_SUFFIXES) and not is_prose(path)
+    ]
+    siblings = Counter(_family(path) for _, path, _ in chosen)
     chosen = [item for item in chosen if "/" not in item[1] or siblings[_family(item[1])] <= MANY_SIBLINGS]
     chosen.sort(key=lambda item: (item[1].count("/"), bare(item[1]).endswith(".txt"), item[1]))
-    for reference, path in chosen[:MAX_SHEETS]:
+    for reference, path, size in chosen[:MAX_SHEETS]:
         if bare(path).endswith(".txt"):
             continue  # lines and ragged lists: see layouts/lines.py
         try:
-            sheet = _open(tree, reference, path)
+            sheet = _open(tree, reference, path, size)
             if sheet.columns and not {"images", "annotations"} <= set(sheet.columns):  # COCO: see layouts/coco.py
                 catalog.sheets.append(sheet)
         except DataError as error:
+            if _decisive(path):
+                raise  # without it another table would take its place unnoticed
             catalog.refused[path] = str(error)
     return catalog
+
+
+def _decisive(path: str) -> bool:
+    """A table that is called train, test or sample submission and nothing else. (Json may be COCO, which is no table.)"""
+    words = set(tokens(stem(path)))
+    return (
+        "/" not in path
+        and ".json" not in path.lower()
+        and bool(words)
+        and words <= (TRAIN_WORDS | TEST_WORDS | SUBMISSION_WORDS | {"sample"})
+    )
 
 
 def _family(path: str) -> tuple[str, str]:
@@ -113,10 +126,12 @@ def _family(path: str) -> tuple[str, str]:
     return str(place.parent), place.suffix.lower()
 
 
-def _open(tree: FileTree, reference: str, path: str) -> Sheet:
-    table: Table = read_table(tree, reference, limit=HEAD_ROWS)
+def _open(tree: FileTree, reference: str, path: str, size: int) -> Sheet:
+    """A sheet, read whole where it is small or surely needed: a look at the head of a large file costs nearly as much."""
+    whole = size <= SMALL_BYTES or bool(set(tokens(stem(path))) & (TRAIN_WORDS | TEST_WORDS | SUBMISSION_WORDS))
+    table: Table = read_table(tree, reference, limit=None if whole else HEAD_ROWS)
     frame = table.frame
-    whole = frame.height < HEAD_ROWS
+    whole = whole or frame.height < HEAD_ROWS
     return Sheet(
         tree,
         reference,
@@ -124,4 +139,5 @@ def _open(tree: FileTree, reference: str, path: str) -> Sheet:
         frame.head(HEAD_ROWS),
         findings=tuple(table.findings) if whole else (),
         encoding=table.encoding,
+        full=frame if whole else None,
     )

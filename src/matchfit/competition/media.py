@@ -20,6 +20,7 @@ SERIES = ("csv", "parquet", "json", "tsv", "txt", "xml")
 KINDS: dict[str, tuple[str, ...]] = {"image": IMAGE, "audio": AUDIO, "array": ARRAY, "video": VIDEO, "series": SERIES}
 _RANK = {suffix: rank for rank, suffix in enumerate((*IMAGE, *AUDIO, *ARRAY, *VIDEO, *SERIES))}
 
+LOOK = 500  # keys tried before all are
 NEARLY_ALL = 0.9
 MATCHED = 0.5  # share of the ids that must name a file before the files are taken for the items
 
@@ -86,6 +87,8 @@ def match(keys: pl.Series, media: pl.DataFrame, *, wanted: str) -> Match | None:
     """
     pool = media.filter(pl.col("side").is_in([wanted, ""]))
     if pool.is_empty() or not len(keys):
+        return None
+    if len(keys) > 4 * LOOK and match(keys.gather_every(len(keys) // LOOK), media, wanted=wanted) is None:
         return None
     wanted_keys = pl.DataFrame({"key": keys.cast(pl.String)}).with_row_index("position")
     forms = pl.concat(

@@ -57,6 +57,13 @@ def read_competition(folder: Path, config: CompetitionConfig, *, scratch: Path |
     catalog = read_catalog(tree, members)
     media = media_table(members, train=config.train_media, test=config.test_media)
     overrides.check_media(config, media)
+    media = media.join(
+        pl.DataFrame(
+            {"reference": [sheet.reference for sheet in catalog.sheets if sheet.depth == 0]}, schema={"reference": pl.String}
+        ),
+        on="reference",
+        how="anti",
+    )
     reading = _Reading(tree, config, members, catalog, media, assign(catalog, config))
     _read_parts(reading)
     keys, predictions = _settle_keys(reading)

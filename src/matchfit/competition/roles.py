@@ -143,12 +143,13 @@ def coverage(sample: Sheet | None, sheet: Sheet) -> float:
         return 0.0
     best = 0.0
     for key in _key_columns(sample):
-        ids = sample.frame()[key].implode()
+        ids = sample.frame()[key]
         for column in sheet.columns:
-            head = sheet.head[column].drop_nulls()
-            if not len(head) or float(head.is_in(ids).mean() or 0.0) < 0.5:  # type: ignore[arg-type]
+            head = sheet.head[column].drop_nulls().unique()
+            hits = ids.filter(ids.is_in(head.implode())).n_unique()  # the short side is hashed
+            if not len(head) or hits < 0.5 * len(head):
                 continue
-            covered = sample.frame()[key].is_in(sheet.frame()[column].implode()).mean()
+            covered = ids.is_in(sheet.frame()[column].implode()).mean()
             best = max(best, float(covered or 0.0))  # type: ignore[arg-type]
     return best
 
