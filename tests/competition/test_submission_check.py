@@ -186,6 +186,17 @@ def test_a_rule_that_the_sample_breaks_is_not_the_hosts(tmp_path: Path) -> None:
     assert places(report_of(tmp_path, ["id,a,b", "1,0.5,0.1", "2,1.9,0.3"], competition)) == [("range", 2, "a")]
 
 
+def test_what_the_sample_holds_the_host_reads(tmp_path: Path) -> None:
+    sample = {"id": ["1", "2"], "label": ["silence", "silence"]}  # a class that train does not have
+    competition = cases.competition_of("label", "multiclass", sample, classes=("yes", "no"))
+    assert report_of(tmp_path, ["id,label", "1,silence", "2,no"], competition).errors == ()
+    assert places(report_of(tmp_path, ["id,label", "1,silence", "2,left"], competition)) == [("unknown_class", 2, "label")]
+    sample = {"id": ["1", "2"], "best": ["0 2 7 0", "0 2 7 0"]}  # a name twice
+    competition = cases.competition_of("ranked_list", "ranking", sample, classes=("0", "1", "2"), list_length=4)
+    assert report_of(tmp_path, ["id,best", "1,1 7 1", "2,0"], competition).errors == ()
+    assert places(report_of(tmp_path, ["id,best", "1,1 8", "2,0"], competition)) == [("unknown_class", 1, "best")]
+
+
 def test_without_sample_and_id_the_rows_are_counted(tmp_path: Path) -> None:
     competition = cases.competition_of("label", "multiclass", None, ids=(), test={"text": ["u", "v"]}, classes=("x", "y"))
     assert report_of(tmp_path, ["label", "x", "y"], competition).errors == ()

@@ -32,12 +32,19 @@ def check_cells(table: pl.DataFrame, rows_R: npt.NDArray[np.int64], competition:
         _check_numbers(table, rows_R, competition, faults)
         return
     for name in table.columns:
+        own = own_cells(competition, name)
         if problem.submission_form == "label":
-            _check_labels(table[name], rows_R, problem, faults)
+            _check_labels(table[name], rows_R, problem, own, faults)
         else:
-            sample = competition.sample
-            rule = token_rule(problem, sample[name] if sample is not None and name in sample.columns else None)
-            _check_tokens(table[name], rows_R, rule, faults)
+            _check_tokens(table[name], rows_R, token_rule(problem, own), faults)
+
+
+def own_cells(competition: Competition, name: str) -> list[str]:
+    """The different cells of the host's own sample in a column, blank ones left out: what the host writes, the host reads."""
+    sample = competition.sample
+    if sample is None or name not in sample.columns:
+        return []
+    return [text for text in sample[name].cast(pl.String).fill_null("").unique().to_list() if text.strip()]
 
 
 def _is_missing(text: str) -> bool:
@@ -116,13 +123,13 @@ def _number_fault(text: str) -> str:
         return "dtype"
 
 
-def _check_labels(column: pl.Series, rows_R: npt.NDArray[np.int64], problem: Problem, faults: Faults) -> None:
-    """Only what is no class: a class may well be called `NA` or `none`."""
+def _check_labels(column: pl.Series, rows_R: npt.NDArray[np.int64], problem: Problem, own: list[str], faults: Faults) -> None:
+    """Only what is no class and not in the sample either (which may know classes that train lacks). A class may well be called `NA`."""
     if not problem.classes:
         blank = np.flatnonzero((column.str.strip_chars() == "").to_numpy())
         _add("nan", column, blank, rows_R, faults, CODES["nan"])
         return
-    strange = np.flatnonzero(~column.is_in(list(problem.classes)).to_numpy())
+    strange = np.flatnonzero(~column.is_in([*problem.classes, *own]).to_numpy())
     texts = column[strange].to_list()
     missing = np.array([_is_missing(text) for text in texts], dtype=np.bool_)
     _add("nan", column, strange[missing], rows_R, faults, CODES["nan"])

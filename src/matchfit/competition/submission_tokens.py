@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import polars as pl
-
 from matchfit.competition.problem import Problem
 
 SEPARATORS = (" ", ",", ";", "|", "\t")
@@ -26,13 +24,15 @@ class Verdict:
 TokenRule = Callable[[str], Verdict | None]
 
 
-def token_rule(problem: Problem, sample: pl.Series | None) -> TokenRule | None:
-    """The rule for a column of this problem; None where nothing is known about its cells. `sample` is the host's own column."""
-    own = [] if sample is None else [text for text in sample.cast(pl.String).fill_null("").unique().to_list() if text.strip()]
-    if problem.submission_form == "label_list":
-        return lambda text: _label_list(text, problem)
-    if problem.submission_form == "ranked_list":
-        return lambda text: _ranked_list(text, problem)
+def token_rule(problem: Problem, own: list[str]) -> TokenRule | None:
+    """The rule for a column of this problem; None where nothing is known about its cells. `own` are the cells of the host's sample: names
+    that they hold are classes too, and a name may stand twice where it does so there."""
+    if problem.submission_form in ("label_list", "ranked_list"):
+        lists = [text.split(problem.separator) for text in own]
+        known = frozenset(problem.classes).union(*lists) if problem.classes else frozenset()
+        once = all(len(set(names)) == len(names) for names in lists)
+        judge = _label_list if problem.submission_form == "label_list" else _ranked_list
+        return lambda text: judge(text, problem, known, once)
     if problem.task == "detection":
         return _box_rule(problem, own)
     if problem.task == "segmentation":
@@ -40,10 +40,9 @@ def token_rule(problem: Problem, sample: pl.Series | None) -> TokenRule | None:
     return lambda text: None if text.strip() else Verdict("nan", "a cell without text; some hosts refuse it", warning=True)
 
 
-def _names(text: str, problem: Problem) -> Verdict | None:
+def _names(text: str, problem: Problem, known: frozenset[str], once: bool) -> Verdict | None:
     """Names between single separators, each known, none twice."""
     tokens = text.split(problem.separator)
-    known = set(problem.classes)
     shown = f"names of classes with {problem.separator!r} between them"
     unknown = [token for token in tokens if token not in known]
     if unknown:
@@ -51,22 +50,22 @@ def _names(text: str, problem: Problem) -> Verdict | None:
         if "" in tokens or any({part.strip() for part in text.split(mark)} <= known for mark in other):
             return Verdict("token_format", f"{shown}, without other marks or doubled blanks")
         return Verdict("unknown_class", f"{shown}; {unknown[0]!r} is no class")
-    if len(set(tokens)) != len(tokens):
+    if once and len(set(tokens)) != len(tokens):
         return Verdict("token_format", f"{shown}, each name once")
     return None
 
 
-def _label_list(text: str, problem: Problem) -> Verdict | None:
+def _label_list(text: str, problem: Problem, known: frozenset[str], once: bool) -> Verdict | None:
     if not text.strip():
         return Verdict("nan", "an empty cell means no label; some hosts refuse it", warning=True)
-    return _names(text, problem) if problem.classes else None
+    return _names(text, problem, known, once) if problem.classes else None
 
 
-def _ranked_list(text: str, problem: Problem) -> Verdict | None:
+def _ranked_list(text: str, problem: Problem, known: frozenset[str], once: bool) -> Verdict | None:
     if not text.strip():
         return Verdict("nan", f"one to {problem.list_length} names")
     count = len(text.split(problem.separator))
-    if problem.classes and (verdict := _names(text, problem)) is not None:
+    if problem.classes and (verdict := _names(text, problem, known, once)) is not None:
         return verdict
     if count > problem.list_length:
         return Verdict("token_format", f"at most {problem.list_length} names; here {count}")
