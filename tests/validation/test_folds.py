@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matchfit.competition.problem import Targets
+from matchfit.core.config import validated
 from matchfit.core.errors import ConfigError, DataError, RunError
 from matchfit.validation.config import SplitConfig
 from matchfit.validation.folds import Folds, group_overlap, plan_folds, read_folds, verify, write_folds
@@ -252,8 +253,6 @@ def test_the_users_own_fold_column():
         ("group", {"g": ["a", "b"] * 20, "by": ("g",), "num_folds": 5}, ConfigError, r"Set split\.num_folds=2"),
         ("group", {"g": ["a"] * 20, "by": ("g",)}, ConfigError, "another kind"),
         ("group", {"g": ["a"] * 20, "by": ("h",)}, ConfigError, "no such column"),
-        ("group", {"g": ["a"] * 20}, ConfigError, "must name the columns"),
-        ("random", {"g": ["a"] * 20, "by": ("g",)}, ConfigError, "no effect"),
         ("random", {"g": ["a"] * 3}, ConfigError, "5 for 3 items"),
         ("time", {"t": ["yesterday"] * 20, "by": ("t",)}, DataError, "yesterday"),
         ("time", {"t": [1, 2, 3] * 10, "by": ("t",)}, ConfigError, "3 distinct times"),
@@ -265,6 +264,21 @@ def test_the_users_own_fold_column():
 def test_what_cannot_be_is_refused_early(kind: str, options: dict, error: type[Exception], match: str):
     with pytest.raises(error, match=match):
         plan(kind, None, **options)
+
+
+@pytest.mark.parametrize(
+    ("values", "match"),
+    [
+        ({"by": ["g"]}, "without kind"),
+        ({"kind": "random", "by": ["g"]}, "no effect on a random split"),
+        ({"kind": "group"}, "a group split needs by"),
+        ({"num_folds": 1}, "greater than or equal to 2"),
+        ({"kind": "groups"}, "stratified_group"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused_before_anything_is_read(values: dict, match: str):
+    with pytest.raises(ConfigError, match=match):
+        validated(SplitConfig, values, source="matchfit.yaml")
 
 
 def test_verify_names_what_is_wrong():

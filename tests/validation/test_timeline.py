@@ -72,3 +72,13 @@ def test_blocks_within_users():
     assert block.tolist() == [0, 0, 1, 1, 2, 2, 0, 0, 0, 1, 2, 2]
     assert position[6] == position[8] == 0.0
     assert (position < 1).all()
+
+
+def test_users_with_few_items_fill_all_blocks_and_stay_in_order():
+    user = np.repeat(np.arange(400), np.arange(400) % 3 + 1)
+    order = np.arange(len(user), dtype=np.float64)
+    block, _ = user_blocks(user, order, 6)
+    first = np.r_[True, user[1:] != user[:-1]]
+    assert (block[first] == 0).all()
+    assert (np.diff(block)[~first[1:]] > 0).all()
+    assert np.bincount(block, minlength=6)[1:].min() > 0.8 * np.bincount(block)[1:].mean()

@@ -83,17 +83,6 @@ def _check(ids: pl.Series, split: SplitConfig, table: pl.DataFrame) -> None:
         raise DataError(
             "train", rule="must have one table row an item", found=f"{len(ids)} ids, {table.height} rows", todo="Report this."
         )
-    if split.kind in ("stratified", "random") and split.by:
-        raise ConfigError(
-            "split.by",
-            rule=f"has no effect on a {split.kind} split",
-            found=", ".join(split.by),
-            todo="Remove it, or choose a group, stratified_group, time or column split.",
-        )
-    if split.kind in ("group", "stratified_group", "time", "column") and not split.by:
-        raise ConfigError(
-            "split.by", rule=f"must name the columns of a {split.kind} split", found="none", todo="Name them: by: [column]."
-        )
     if split.kind == "column" and len(split.by) > 1:
         raise ConfigError("split.by", rule="must be one fold column", found=", ".join(split.by), todo="Name that column alone.")
     if len(ids) < split.num_folds + int(split.kind == "time"):

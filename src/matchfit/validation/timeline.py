@@ -33,6 +33,7 @@ _SHORT_DATES = ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y")
 _EPOCH_DIVISORS = (1.0, 1e3, 1e6, 1e9)  # seconds, milli-, micro-, nanoseconds
 _EPOCH_RANGE = (315_532_800.0, 2_208_988_800.0)  # 1980 to 2040, seconds
 _SAMPLE = 2_000
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +136,8 @@ def time_blocks(order_N: Float64, num_blocks: int) -> Int64:
 def user_blocks(user_N: Int64, order_N: Float64, num_blocks: int) -> tuple[Int64, Float64]:
     """(block_N, position_N): every user's items cut in time into blocks of about equal size, and the relative position in [0, 1) there.
 
-    Items of a user at one time share a block (that of the first of them). Items without a time get block `num_blocks` and position NaN.
+    Items of a user at one time share a block (that of the first of them). Users with fewer items than blocks keep their first in block 0, the
+    others go to blocks spread over the users, so that no block runs dry. Items without a time get block `num_blocks` and position NaN.
     """
     block_N = np.full(len(order_N), num_blocks, dtype=np.int64)
     position_N = np.full(len(order_N), np.nan)
@@ -149,5 +151,7 @@ def user_blocks(user_N: Int64, order_N: Float64, num_blocks: int) -> tuple[Int64
     rank = np.maximum.accumulate(np.where(new_time, place, 0)) - first_of_user
     size = np.diff(np.r_[np.flatnonzero(new_user), len(known)]).repeat(np.diff(np.r_[np.flatnonzero(new_user), len(known)]))
     position_N[known] = rank / size
-    block_N[known] = rank * num_blocks // size
+    shift = user * _GOLDEN % 1.0  # another one for every user, evenly spread
+    short = 1 + np.floor((rank - 1 + shift) * (num_blocks - 1) / np.maximum(size - 1, 1)).astype(np.int64)
+    block_N[known] = np.where(size >= num_blocks, rank * num_blocks // size, np.where(rank == 0, 0, short))
     return block_N, position_N
