@@ -22,7 +22,7 @@ PART_ROWS = 10_000
 NUM_FOLDS = 5
 INFO_LOW, WARNING_LOW = 0.55, 0.6  # lower ends of the interval
 TIME_AUC = 0.95
-PERIOD_SHARE = 0.2
+PERIOD_SHARE = 0.05
 
 
 def check_drift(subject: Subject) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from matchfit.audit.subject import PARTS, Part, Subject, share
 from matchfit.core.findings import Finding
 
 Keys = npt.NDArray[np.uint64]
+CONTENTS = "contents"
 RICH = 0.9  # share of distinct feature rows from which two equal rows are copies and not two of a kind
 
 
@@ -35,7 +36,14 @@ class Contents:
 
 
 def contents(subject: Subject) -> Contents | None:
-    """What can be compared in this competition: media first, then texts, then rows of features."""
+    """What can be compared in this competition: media first, then texts, then rows of features. Found once for each subject."""
+    if CONTENTS not in subject.kept:
+        subject.kept[CONTENTS] = _contents(subject)
+    found: Contents | None = subject.kept[CONTENTS]
+    return found
+
+
+def _contents(subject: Subject) -> Contents | None:
     if subject.scans:
         keys = {part: _media_keys(subject, part) for part in PARTS}
         noun = "images" if any(len(scan.thumbs) for scan in subject.scans.values()) else "recordings"
@@ -119,7 +127,7 @@ def _byte_identical(subject: Subject, members: npt.NDArray[np.int64]) -> str:
 
 def _contradictions(subject: Subject, found: Contents, groups: Keys) -> Iterator[Finding]:
     labels = subject.labels
-    if labels is None or not len(groups) or subject.competition.problem.task in {"regression", "multiregression"}:
+    if labels is None or not len(groups):
         return
     keys = found.keys["train"]
     members = np.flatnonzero(np.isin(keys, groups))
@@ -130,7 +138,7 @@ def _contradictions(subject: Subject, found: Contents, groups: Keys) -> Iterator
     positions = frame["position"].to_numpy()
     first = frame.filter(pl.col("key") == frame["key"][0])
     example = ", ".join(
-        f"{name} is {str(label).replace(chr(31), ' ')!r}"
+        f"{name} is {str(label)!r}"
         for name, label in zip(subject.ids("train", first["position"].to_numpy()[:3]), first["label"][:3], strict=True)
     )
     yield Finding(

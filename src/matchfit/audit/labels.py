@@ -8,18 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from matchfit.audit.subject import Subject, share, shown
+from matchfit.audit.subject import CLASS_TASKS, Subject, share, shown
 from matchfit.core.findings import Finding
 
 IMBALANCE, STRONG_IMBALANCE = 3.0, 20.0  # most frequent over rarest class
-_CLASS_TASKS = frozenset({"binary", "multiclass", "ordinal", "multilabel"})
 
 
 def check_labels(subject: Subject) -> Iterator[Finding]:
     """`empty_targets`, `label_variants`, `unknown_classes`, `absent_classes`, `rare_classes`, `imbalance`, `constant_target`."""
     yield from _empty(subject)
     task = subject.competition.problem.task
-    if task in _CLASS_TASKS:
+    if task in CLASS_TASKS:
         yield from _variants(subject)
         yield from _unknown(subject)
         yield from _counts(subject)

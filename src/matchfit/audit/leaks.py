@@ -74,7 +74,8 @@ def _train_only(subject: Subject, judge: _Judge) -> Iterator[Finding]:
     yield Finding(
         code="train_only_columns",
         severity="warning" if strong else "info",
-        message=f"{len(names):,} columns are in train and not in test: {shown(described, 10)}. In brackets, how much of the target each alone tells.",
+        message=f"{len(names):,} columns are in train and not in test: {shown(described, 10)}."
+        + (" In brackets, how much of the target each alone tells." if told_by else ""),
         todo="They are never features. Some may serve as groups for the split, or as additional targets.",
     )
 

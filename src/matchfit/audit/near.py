@@ -52,6 +52,8 @@ def _pairs(subject: Subject, found: Contents, keys: npt.NDArray[np.uint64]) -> I
 
     Each distinct content is compared once; a pair of contents then stands for its first members in each part.
     """
+    if found.noun not in {"images", "texts"}:
+        return np.empty((0, 2), np.int64)
     num_train = len(found.keys["train"])
     part_of = (np.arange(len(keys)) >= num_train).astype(np.uint64)
     order = np.unique(np.stack([part_of, keys], axis=1), axis=0, return_index=True)[1] if len(keys) else np.empty(0, np.int64)
@@ -114,7 +116,7 @@ def _inside(subject: Subject, found: Contents, pairs: Int64, clusters: Int64, gi
         rows=subject.ids("train", members),
     )
     labels = subject.labels
-    if labels is None or subject.competition.problem.task in {"regression", "multiregression"}:
+    if labels is None:
         return
     values = labels.rank("dense").to_numpy()
     against = pairs[values[pairs[:, 0]] != values[pairs[:, 1]]]
@@ -125,7 +127,7 @@ def _inside(subject: Subject, found: Contents, pairs: Int64, clusters: Int64, gi
             code="near_contradicting_labels",
             severity="info",
             message=f"{len(against):,} of these pairs have two different labels. For example {names[0]} is "
-            f"{str(labels[int(a)]).replace(chr(31), ' ')!r} and {names[1]} is {str(labels[int(b)]).replace(chr(31), ' ')!r}.",
+            f"{str(labels[int(a)])!r} and {names[1]} is {str(labels[int(b)])!r}.",
             todo="Look at them: one of the two labels may be wrong.",
             rows=subject.ids("train", np.unique(against)),
         )

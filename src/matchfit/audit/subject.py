@@ -18,6 +18,7 @@ from matchfit.core.seeds import generator
 Part = Literal["train", "test"]
 PARTS: tuple[Part, Part] = ("train", "test")
 MAX_ROWS = 10_000  # ids that a finding lists at most; the message has the full number
+CLASS_TASKS = frozenset({"binary", "multiclass", "ordinal", "multilabel"})
 SAMPLE = 20_000  # rows on which a statistic is computed at most
 
 
@@ -32,6 +33,7 @@ class Subject:
     num_folds: int
     say: Callable[[str], None]
     properties: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Any] = field(default_factory=dict)  # what one check found and another needs
 
     def items(self, part: Part) -> Items:
         return self.competition.train if part == "train" else self.competition.test
@@ -63,11 +65,11 @@ class Subject:
 
     @cached_property
     def labels(self) -> pl.Series | None:
-        """The answers of train as text, one an item (several target columns joined), for comparison alone; None when there are none."""
+        """The classes of train items as text (several target columns joined by blanks), for comparison; None for other tasks."""
         table = self.competition.target_table
-        if not table.width or table.height != len(self.competition.train):
+        if not table.width or table.height != len(self.competition.train) or self.competition.problem.task not in CLASS_TASKS:
             return None
-        return table.select(pl.concat_str([pl.col(name).fill_null("") for name in table.columns], separator="\x1f").alias("l"))["l"]
+        return table.select(pl.concat_str([pl.col(name).fill_null("") for name in table.columns], separator=" ").alias("l"))["l"]
 
 
 def share(part: int, whole: int) -> str:

@@ -34,38 +34,50 @@ PLACEHOLDERS = (
 )
 SENTINELS = (-1.0, -9.0, -99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0, 999999.0)
 SENTINEL_SHARE = 0.01
+LOOKED_AT = 100_000
 NUMBER_WITH_UNIT = r"^\s*[$€£¥]?\s*[-+]?\d[\d,.' ]*\s*(%|[a-zA-Z°µ/²³]{1,6})?\s*$"
 PLAIN_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Column:
-    """A feature of train, as text. `filled`: without empty cells."""
+    """A feature of train, as text. `values` is whole, `looked_at` a sample of rows without the empty cells, `num_distinct` counted in it."""
 
     name: str
     kind: str
     values: pl.Series
-    filled: pl.Series
+    looked_at: pl.Series
     num_distinct: int
+    num_rows: int  # of the sample, empty cells too
+
+    @property
+    def num_empty(self) -> int:
+        return self.values.null_count()
 
 
 def check_tables(subject: Subject) -> Iterator[Finding]:
     """`constant_columns`, `missing_values`, `placeholder_values`, `sentinel_values`, `numbers_as_text`, `id_like_columns`,
-    `duplicated_columns`, `many_categories`, `new_categories`."""
+    `duplicated_columns`, `many_categories`, `new_categories`. What counts values looks at LOOKED_AT rows at most."""
     table = subject.competition.train.table
     features = [feature for feature in subject.competition.problem.features if feature.name in table.columns]
-    if (
-        table.height < MIN_ROWS
-        or not features
-        or subject.competition.problem.modality not in {"tabular", "recommender", "image", "text"}
-    ):
+    if table.height < MIN_ROWS or not features:
         return
+    rows = subject.sample("train", "tables", LOOKED_AT)
     columns = []
     for feature in features:
         values = table[feature.name].cast(pl.String)
-        filled = values.drop_nulls()
-        distinct = filled.n_unique() if feature.kind != "text" else len(filled)
-        columns.append(_Column(name=feature.name, kind=feature.kind, values=values, filled=filled, num_distinct=distinct))
+        sampled = values if len(rows) == table.height else values[rows]
+        filled = sampled.drop_nulls()
+        columns.append(
+            _Column(
+                name=feature.name,
+                kind=feature.kind,
+                values=values,
+                looked_at=filled,
+                num_distinct=len(filled) if feature.kind == "text" else filled.n_unique(),
+                num_rows=len(rows),
+            )
+        )
     yield from _constant(columns, table.height)
     yield from _missing(columns, table.height)
     yield from _placeholders(columns)
@@ -77,7 +89,8 @@ def check_tables(subject: Subject) -> Iterator[Finding]:
 
 
 def _constant(columns: list[_Column], height: int) -> Iterator[Finding]:
-    names = [c.name for c in columns if c.num_distinct <= 1 and (len(c.filled) in {0, height})]
+    candidates = [c for c in columns if c.num_distinct <= 1 and c.num_empty in {0, height}]
+    names = [c.name for c in candidates if c.num_rows == height or c.values.n_unique() == 1]
     if names:
         yield Finding(
             code="constant_columns",
@@ -88,7 +101,7 @@ def _constant(columns: list[_Column], height: int) -> Iterator[Finding]:
 
 
 def _missing(columns: list[_Column], height: int) -> Iterator[Finding]:
-    missing = {c.name: height - len(c.filled) for c in columns if len(c.filled) < height}
+    missing = {c.name: c.num_empty for c in columns if c.num_empty}
     mostly = [name for name, number in missing.items() if number >= MOSTLY_MISSING * height]
     if missing:
         listed = (f"{name} {100 * missing[name] / height:.3g} %" for name in sorted(missing, key=lambda n: -missing[n]))
@@ -106,14 +119,14 @@ def _placeholders(columns: list[_Column]) -> Iterator[Finding]:
     for column in columns:
         if column.kind == "text" or column.num_distinct <= 2:
             continue
-        lowered = column.filled.str.strip_chars().str.to_lowercase()
+        lowered = column.looked_at.str.strip_chars().str.to_lowercase()
         counts = dict(lowered.filter(lowered.is_in(PLACEHOLDERS)).value_counts().iter_rows())
         if counts and len(counts) < column.num_distinct:
             number = sum(counts.values())
             yield Finding(
                 code="placeholder_values",
                 severity="info",
-                message=f"Column {column.name} has {share(number, len(column.values))} cells that stand for a missing value: "
+                message=f"Column {column.name} has {share(number, column.num_rows)} cells{_of_sample(column)} that stand for a missing value: "
                 f"{shown(f'{value!r} ({count:,})' for value, count in counts.items())}.",
                 todo="In a column of numbers they count as missing; in one of categories they are a category of their own.",
             )
@@ -123,7 +136,7 @@ def _sentinels(columns: list[_Column]) -> Iterator[Finding]:
     for column in columns:
         if column.kind != "number" or column.num_distinct <= 3:
             continue
-        values = column.filled.str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+        values = column.looked_at.str.strip_chars().cast(pl.Float64, strict=False).drop_nulls().to_numpy()
         values = values[np.isfinite(values)]
         for sentinel in SENTINELS:
             number = int((values == sentinel).sum())
@@ -136,7 +149,7 @@ def _sentinels(columns: list[_Column]) -> Iterator[Finding]:
                 yield Finding(
                     code="sentinel_values",
                     severity="info",
-                    message=f"Column {column.name} has {share(number, len(values))} cells of {sentinel:g}, far from or below all others "
+                    message=f"Column {column.name} has {share(number, len(values))} cells{_of_sample(column)} of {sentinel:g}, apart from all others "
                     f"({rest.min():g} to {rest.max():g}): it may stand for a missing value.",
                     todo="Trees can split it off; a linear model would take it for a number.",
                 )
@@ -144,9 +157,9 @@ def _sentinels(columns: list[_Column]) -> Iterator[Finding]:
 
 def _units(columns: list[_Column]) -> Iterator[Finding]:
     for column in columns:
-        if column.kind not in {"category", "text", "identifier"} or not len(column.filled):
+        if column.kind not in {"category", "text", "identifier"} or not len(column.looked_at):
             continue
-        sample = column.filled.head(2000)
+        sample = column.looked_at.head(2000)
         # Groups of digits that look like dates, versions or codes are no numbers: one sign of one kind at most.
         with_unit = (sample.str.contains(NUMBER_WITH_UNIT) & ~sample.str.contains(PLAIN_NUMBER)).mean() or 0.0
         plain = sample.str.contains(PLAIN_NUMBER).mean() or 0.0
@@ -166,10 +179,10 @@ def _like_ids(columns: list[_Column], height: int) -> Iterator[Finding]:
         if (
             column.kind not in {"number", "category", "identifier"}
             or column.num_distinct < 0.99 * height
-            or len(column.filled) < height
+            or len(column.looked_at) < height
         ):
             continue
-        if column.kind == "number" and not column.filled.str.contains(r"^\d+$").all():
+        if column.kind == "number" and not column.looked_at.str.contains(r"^\d+$").all():
             continue  # measured values are distinct by nature
         names.append(column.name)
     if names:
@@ -182,16 +195,14 @@ def _like_ids(columns: list[_Column], height: int) -> Iterator[Finding]:
 
 
 def _copies(columns: list[_Column]) -> Iterator[Finding]:
-    seen: dict[tuple[int, int], str] = {}
+    seen: dict[tuple[int, int], _Column] = {}
     pairs = []
     for column in columns:
         if column.num_distinct <= 1:
             continue
-        hashes = column.values.hash(seed=0)
-        key = (int(hashes.sum() or 0), int(hashes.head(1000).sum() or 0))
-        if key in seen:
-            pairs.append(f"{column.name} = {seen[key]}")
-        seen.setdefault(key, column.name)
+        first = seen.setdefault((column.num_empty, int(column.looked_at.hash(seed=0).sum() or 0)), column)
+        if first is not column and first.values.equals(column.values, check_names=False, null_equal=True):
+            pairs.append(f"{column.name} = {first.name}")
     if pairs:
         yield Finding(
             code="duplicated_columns",
@@ -216,7 +227,7 @@ def _levels(subject: Subject, columns: list[_Column]) -> Iterator[Finding]:
     for column in categories:
         if column.name in test.columns and test.height:
             cells = test[column.name].cast(pl.String).drop_nulls()
-            number = int((~cells.is_in(column.filled.unique().implode())).sum())
+            number = int((~cells.is_in(column.values.drop_nulls().unique().implode())).sum())
             if number:
                 new.append(f"{column.name} {share(number, test.height)}")
     if new:
@@ -226,3 +237,7 @@ def _levels(subject: Subject, columns: list[_Column]) -> Iterator[Finding]:
             message=f"Test rows have categories that train never shows: {shown(new, 10)}.",
             todo="They are predicted as unknown.",
         )
+
+
+def _of_sample(column: _Column) -> str:
+    return f" of {column.num_rows:,} rows looked at" if column.num_rows < len(column.values) else ""
