@@ -241,5 +241,6 @@ def _fit(train: pl.DataFrame, name: str, free: list[str], sample: pl.DataFrame |
         if len(values):
             asked_facts = shape(values)
             score += 0.5 * (asked_facts.numeric == facts.numeric)
+            score -= 2.0 * (facts.numeric and not asked_facts.numeric)
             score += 0.75 * float(values.is_in(train[name].implode()).mean() or 0.0)  # type: ignore[arg-type]
     return score

@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[str, ...]] = {"image": IMAGE, "audio": AUDIO, "array": AR
 _RANK = {suffix: rank for rank, suffix in enumerate((*IMAGE, *AUDIO, *ARRAY, *VIDEO, *SERIES))}
 
 LOOK = 500  # keys tried before all are
+_KNOWN_SUFFIX = r"\.(" + "|".join(suffix.replace(".", r"\.") for suffix in (*IMAGE, *AUDIO, *ARRAY)) + ")$"
 NEARLY_ALL = 0.9
 MATCHED = 0.5  # share of the ids that must name a file before the files are taken for the items
 
@@ -103,6 +104,10 @@ def match(keys: pl.Series, media: pl.DataFrame, *, wanted: str) -> Match | None:
     found = wanted_keys.with_columns(key=pl.col("key").str.replace_all("\\", "/", literal=True).str.strip_prefix("./")).join(
         forms, on="key", how="inner"
     )
+    if found.height < len(keys) * MATCHED:  # other letters, or another suffix than the id says
+        loose = forms.filter(pl.col("how") > 0).with_columns(pl.col("key").str.to_lowercase().str.replace(_KNOWN_SUFFIX, ""))
+        plain_keys = pl.col("key").str.to_lowercase().str.replace(r"^.*/", "").str.replace(_KNOWN_SUFFIX, "")
+        found = wanted_keys.with_columns(plain_keys).join(loose.unique(["key", "reference"]), on="key", how="inner")
     if found.is_empty():
         return None
     kind = _best_kind(found, len(keys))

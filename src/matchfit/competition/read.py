@@ -66,6 +66,8 @@ def read_competition(folder: Path, config: CompetitionConfig, *, scratch: Path |
     )
     reading = _Reading(tree, config, members, catalog, media, assign(catalog, config))
     _read_parts(reading)
+    if reading.train.is_empty():
+        raise _nothing_found(reading)
     keys, predictions = _settle_keys(reading)
     plan = _settle_targets(reading, keys, predictions)
     return _assemble(reading, keys, plan, predictions)
@@ -308,6 +310,7 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
         list_length=asked.list_length,
     )
     target_table = train.table.select(plan.targets)
+    _find_empty_targets(train, target_table, asked.task, log)
     problem = overrides.settle_metric(problem, target_table, config, reading.tree.folder, log)
     media_known = kind != ""
     return Competition(
@@ -321,6 +324,20 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
         findings=(*reading.tree.findings(), *_table_findings(roles), *log.findings),
         notes=log.notes,
     )
+
+
+def _find_empty_targets(train: Side, targets: pl.DataFrame, task: str, log: Log) -> None:
+    if task in ("detection", "segmentation", "multilabel"):
+        return  # no box, no mask, no label
+    empty = targets.select(pl.any_horizontal(pl.all().is_null())).to_series()
+    if bool(empty.any()):
+        log.find(
+            "empty_target",
+            f"{int(empty.sum())} train items have no target.",
+            rows=train.ids.filter(empty).to_list(),
+            severity="error",
+            todo="Remove these rows from train, or name another column with competition.targets.",
+        )
 
 
 def _first(names: tuple[str, ...]) -> str | None:

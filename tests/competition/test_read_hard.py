@@ -1,0 +1,381 @@
+"""Folders that are unlike the well-known ones: other names, fewer files, one table for both parts, keys that have to be worked out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from layout_tools import picture, put_all, sentence, write_table
+from matchfit.competition.config import CompetitionConfig
+from matchfit.competition.problem import Competition
+from matchfit.competition.read import read_competition
+from matchfit.competition.targets import encode_targets
+from matchfit.core.errors import ConfigError, DataError
+
+TRAIN, TEST = 40, 10
+FRUIT = ["apple", "banana", "cherry"]
+
+
+def read(folder: Path, **config: object) -> Competition:
+    return read_competition(folder, CompetitionConfig(**config))  # type: ignore[arg-type]
+
+
+def labels(count: int = TRAIN, names: list[str] = FRUIT) -> list[str]:
+    return [names[n % len(names)] for n in range(count)]
+
+
+def numbers(seed: int, count: int) -> list[tuple[float, int]]:
+    rng = random.Random(seed)
+    return [(round(rng.gauss(0, 1), 3), rng.randint(0, 9)) for _ in range(count)]
+
+
+def shape_of(found: Competition) -> tuple[object, ...]:
+    problem = found.problem
+    return problem.modality, problem.task, problem.id_columns, problem.targets, len(found.train), len(found.test)
+
+
+def test_no_sample_and_unusual_table_names(tmp_path: Path) -> None:
+    write_table(
+        tmp_path / "Training_Data.csv",
+        ["a", "b", "Class"],
+        [(*row, label) for row, label in zip(numbers(1, TRAIN), labels(), strict=True)],
+    )
+    write_table(tmp_path / "Testing_Data.csv", ["a", "b"], numbers(2, TEST))
+    found = read(tmp_path)
+    assert shape_of(found) == ("tabular", "multiclass", ("id",), ("Class",), TRAIN, TEST)
+    assert "none in the folder" in found.notes["sample"]
+    assert found.problem.submission_columns == ("id", "Class")
+
+
+def test_one_table_with_a_marker_column(tmp_path: Path) -> None:
+    rows = [
+        (f"r{n}", *row, "train" if n < TRAIN else "test", labels(TRAIN + TEST)[n] if n < TRAIN else "")
+        for n, row in enumerate(numbers(3, TRAIN + TEST))
+    ]
+    write_table(tmp_path / "data.csv", ["id", "a", "b", "split", "fruit"], rows)
+    write_table(tmp_path / "sample_submission.csv", ["id", "fruit"], [(f"r{n}", "apple") for n in range(TRAIN, TRAIN + TEST)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("tabular", "multiclass", ("id",), ("fruit",), TRAIN, TEST)
+
+
+def test_one_table_whose_test_rows_are_those_of_the_sample(tmp_path: Path) -> None:
+    rows = [(n, *row, n % 7 if n % 5 else "") for n, row in enumerate(numbers(4, 50))]
+    write_table(tmp_path / "train.csv", ["id", "a", "b", "class"], rows)
+    write_table(tmp_path / "sample_submission.csv", ["id", "class"], [(n, 0) for n in range(0, 50, 5)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("tabular", "multiclass", ("id",), ("class",), 40, 10)
+    assert encode_targets(found.problem, found.target_table).values.shape == (40,)
+
+
+def test_file_suffixes_in_another_case(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", ["id", "fruit"], [(f"img{n}.jpg", label) for n, label in enumerate(labels())])
+    write_table(tmp_path / "sample_submission.csv", ["id", "fruit"], [(f"img{n}.jpg", "apple") for n in range(100, 100 + TEST)])
+    put_all(tmp_path / "train", {f"IMG{n}.JPG": picture(n) for n in range(TRAIN)})
+    put_all(tmp_path / "test", {f"IMG{n}.JPG": picture(n) for n in range(100, 100 + TEST)})
+    found = read(tmp_path)
+    assert found.problem.modality == "image"
+    assert found.train.media is not None
+    assert found.train.media.null_count() == 0
+
+
+def test_a_table_that_repeats_the_rows_of_train_is_not_added(tmp_path: Path) -> None:
+    rows = [(n, *row, label) for n, (row, label) in enumerate(zip(numbers(5, TRAIN), labels(), strict=True))]
+    write_table(tmp_path / "train.csv", ["id", "a", "b", "fruit"], rows)
+    write_table(tmp_path / "train_small.csv", ["id", "a", "b", "fruit"], rows[:12])
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(100 + n, *row) for n, row in enumerate(numbers(6, TEST))])
+    write_table(tmp_path / "sample_submission.csv", ["id", "fruit"], [(100 + n, "apple") for n in range(TEST)])
+    assert len(read(tmp_path).train) == TRAIN
+
+
+def test_values_and_labels_in_two_tables(tmp_path: Path) -> None:
+    write_table(tmp_path / "train_values.csv", ["building_id", "a", "b"], [(n, *row) for n, row in enumerate(numbers(7, TRAIN))])
+    write_table(tmp_path / "train_labels.csv", ["building_id", "damage_grade"], [(n, n % 3 + 1) for n in range(TRAIN)])
+    write_table(
+        tmp_path / "test_values.csv", ["building_id", "a", "b"], [(200 + n, *row) for n, row in enumerate(numbers(8, TEST))]
+    )
+    write_table(tmp_path / "SubmissionFormat.csv", ["building_id", "damage_grade"], [(200 + n, 1) for n in range(TEST)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("tabular", "ordinal", ("building_id",), ("damage_grade",), TRAIN, TEST)
+    assert found.problem.feature_names("number") == ("a", "b")
+
+
+def test_the_id_stands_last_in_the_sample(tmp_path: Path) -> None:
+    write_table(
+        tmp_path / "train.csv",
+        ["label", "text", "key"],
+        [(label, sentence(random.Random(n)), f"k{n}") for n, label in enumerate(labels())],
+    )
+    write_table(tmp_path / "test.csv", ["text", "key"], [(sentence(random.Random(900 + n)), f"t{n}") for n in range(TEST)])
+    write_table(tmp_path / "sample_submission.csv", ["label", "key"], [("apple", f"t{n}") for n in range(TEST)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("text", "multiclass", ("key",), ("label",), TRAIN, TEST)
+    assert found.problem.submission_columns == ("label", "key")
+
+
+@pytest.mark.parametrize("place", ["", "0"])
+def test_test_keeps_an_empty_place_for_the_target(tmp_path: Path, place: str) -> None:
+    write_table(tmp_path / "train.csv", ["id", "a", "b", "y"], [(n, *row, n * 1.5) for n, row in enumerate(numbers(9, TRAIN))])
+    write_table(tmp_path / "test.csv", ["id", "a", "b", "y"], [(70 + n, *row, place) for n, row in enumerate(numbers(10, TEST))])
+    write_table(tmp_path / "sample_submission.csv", ["id", "y"], [(70 + n, 0) for n in range(TEST)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("tabular", "regression", ("id",), ("y",), TRAIN, TEST)
+    assert found.problem.feature_names("number", "constant") == ("a", "b")
+
+
+def test_names_with_blanks_and_commas_are_no_lists(tmp_path: Path) -> None:
+    cities = ["New York", "New Delhi", "Paris, France", "Paris, Texas", "York"]
+    write_table(
+        tmp_path / "train.csv", ["id", "a", "b", "city"], [(n, *row, cities[n % 5]) for n, row in enumerate(numbers(11, TRAIN))]
+    )
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(70 + n, *row) for n, row in enumerate(numbers(12, TEST))])
+    write_table(tmp_path / "sample_submission.csv", ["id", "city"], [(70 + n, "York") for n in range(TEST)])
+    found = read(tmp_path)
+    assert found.problem.task == "multiclass"
+    assert found.problem.classes == tuple(sorted(cities))
+
+
+def test_the_larger_of_two_sample_submissions_decides(tmp_path: Path) -> None:
+    write_table(
+        tmp_path / "train.csv",
+        ["id", "a", "b", "fruit"],
+        [(n, *row, label) for n, (row, label) in enumerate(zip(numbers(1, TRAIN), labels(), strict=True))],
+    )
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(70 + n, *row) for n, row in enumerate(numbers(12, TEST))])
+    write_table(tmp_path / "sample_submission_stage_1.csv", ["id", "fruit"], [(70 + n, "apple") for n in range(3)])
+    write_table(tmp_path / "sample_submission_stage_2.csv", ["id", "fruit"], [(70 + n, "apple") for n in range(TEST)])
+    found = read(tmp_path)
+    assert found.sample is not None
+    assert found.sample.height == len(found.test) == TEST
+
+
+def test_images_named_in_another_column_than_the_id(tmp_path: Path) -> None:
+    write_table(
+        tmp_path / "train.csv", ["id", "img_path", "age"], [(n, f"images/train/{n * 7}.png", n % 60 + n / 10) for n in range(TRAIN)]
+    )
+    write_table(tmp_path / "test.csv", ["id", "img_path"], [(500 + n, f"images/test/{n * 7}.png") for n in range(TEST)])
+    write_table(tmp_path / "sample_submission.csv", ["id", "age"], [(500 + n, 0.0) for n in range(TEST)])
+    for side, count in (("train", TRAIN), ("test", TEST)):
+        put_all(tmp_path / "images" / side, {f"{n * 7}.png": picture((side, n), kind="png") for n in range(count)})
+    found = read(tmp_path)
+    assert shape_of(found) == ("image", "regression", ("id",), ("age",), TRAIN, TEST)
+    assert found.test.media is not None
+    assert found.test.media[1] == "images/test/7.png"
+
+
+def test_train_and_test_files_of_equal_names_without_a_test_table(tmp_path: Path) -> None:
+    write_table(tmp_path / "trainLabels.csv", ["id", "label"], [(n + 1, label) for n, label in enumerate(labels())])
+    write_table(tmp_path / "sampleSubmission.csv", ["id", "label"], [(n + 1, "apple") for n in range(TEST)])
+    put_all(tmp_path / "train", {f"{n + 1}.png": picture(("a", n), kind="png") for n in range(TRAIN)})
+    put_all(tmp_path / "test", {f"{n + 1}.png": picture(("b", n), kind="png") for n in range(TEST)})
+    found = read(tmp_path)
+    assert shape_of(found) == ("image", "multiclass", ("id",), ("label",), TRAIN, TEST)
+    assert found.train.media is not None
+    assert found.test.media is not None
+    assert (found.train.media[0], found.test.media[0]) == ("train/1.png", "test/1.png")
+
+
+def test_rows_of_test_counted_from_one(tmp_path: Path) -> None:
+    """Digit recognizer: no id anywhere but in the sample, which counts; names differ in case."""
+    write_table(
+        tmp_path / "train.csv",
+        ["label", *[f"pixel{n}" for n in range(6)]],
+        [(n % 10, *[n * k % 255 for k in range(6)]) for n in range(TRAIN)],
+    )
+    write_table(tmp_path / "test.csv", [f"pixel{n}" for n in range(6)], [[n * k % 255 for k in range(6)] for n in range(TEST)])
+    write_table(tmp_path / "sample_submission.csv", ["ImageId", "Label"], [(n + 1, 0) for n in range(TEST)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("tabular", "multiclass", ("ImageId",), ("label",), TRAIN, TEST)
+    assert found.test.ids.to_list() == [str(n + 1) for n in range(TEST)]
+    assert found.problem.prediction_columns == ("Label",)
+
+
+def test_titanic(tmp_path: Path) -> None:
+    rng = random.Random(13)
+    header = ["PassengerId", "Pclass", "Name", "Sex", "Age", "SibSp", "Parch", "Ticket", "Fare", "Cabin", "Embarked"]
+
+    def row(n: int) -> list[object]:
+        name = f"{rng.choice(['Braund', 'Allen', 'Heikkinen'])}{n}, Mr. {rng.choice(['Owen', 'William'])} Harris"
+        return [
+            n,
+            rng.randint(1, 3),
+            name,
+            rng.choice(["male", "female"]),
+            rng.choice(["", 22, 38.5]),
+            1,
+            n % 3,
+            f"A/5 {21000 + n}",
+            7.25 + n,
+            "",
+            rng.choice("SCQ"),
+        ]
+
+    write_table(
+        tmp_path / "train.csv",
+        ["PassengerId", "Survived", *header[1:]],
+        [[r[0], n % 2, *r[1:]] for n, r in enumerate(map(row, range(1, 61)))],
+    )
+    write_table(tmp_path / "test.csv", header, [row(n) for n in range(892, 904)])
+    write_table(tmp_path / "gender_submission.csv", ["PassengerId", "Survived"], [(n, n % 2) for n in range(892, 904)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("tabular", "binary", ("PassengerId",), ("Survived",), 60, 12)
+    assert (found.problem.submission_form, found.problem.metric.name, found.problem.metric.guessed) == ("label", "accuracy", True)
+
+
+def test_a_class_that_train_lacks_is_declared_by_the_sample(tmp_path: Path) -> None:
+    write_table(
+        tmp_path / "train.csv",
+        ["id", "text", "label"],
+        [(n, sentence(random.Random(n)), label) for n, label in enumerate(labels())],
+    )
+    write_table(tmp_path / "test.csv", ["id", "text"], [(70 + n, sentence(random.Random(70 + n))) for n in range(TEST)])
+    write_table(tmp_path / "sample_submission.csv", ["id", *FRUIT, "durian"], [(70 + n, *[0.25] * 4) for n in range(TEST)])
+    found = read(tmp_path)
+    assert found.problem.classes == (*FRUIT, "durian")
+    assert found.problem.submission_form == "class_scores"
+
+
+def test_test_files_below_a_folder_that_is_no_class(tmp_path: Path) -> None:
+    for name in FRUIT:
+        put_all(tmp_path / "train" / name, {f"{n}.jpg": picture((name, n)) for n in range(12)})
+    put_all(tmp_path / "test" / "unknown", {f"t{n}.jpg": picture(n) for n in range(TEST)})
+    found = read(tmp_path)
+    assert shape_of(found) == ("image", "multiclass", ("id",), ("label",), 36, TEST)
+    assert found.problem.classes == tuple(FRUIT)
+
+
+def test_the_answer_is_a_side_table_that_is_never_read(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", ["id", "a", "b", "y"], [(n, *row, n % 2) for n, row in enumerate(numbers(14, TRAIN))])
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(70 + n, *row) for n, row in enumerate(numbers(15, TEST))])
+    write_table(tmp_path / "test_labels.csv", ["id", "y"], [(70 + n, n % 2) for n in range(TEST)])
+    write_table(tmp_path / "sample_submission.csv", ["id", "y"], [(70 + n, 0.5) for n in range(TEST)])
+    (tmp_path / "data_description.txt").write_text("y: always 1\nid,y\n", encoding="utf-8")
+    found = read(tmp_path)
+    assert "y" not in found.test.table.columns
+    assert len(found.train) == TRAIN
+
+
+# -- what cannot be understood ----------------------------------------------------------------------------------------------------------
+
+
+def simple(folder: Path) -> None:
+    write_table(
+        folder / "train.csv",
+        ["id", "a", "b", "fruit"],
+        [(n, *row, label) for n, (row, label) in enumerate(zip(numbers(1, TRAIN), labels(), strict=True))],
+    )
+    write_table(folder / "test.csv", ["id", "a", "b"], [(70 + n, *row) for n, row in enumerate(numbers(12, TEST))])
+    write_table(folder / "sample_submission.csv", ["id", "fruit"], [(70 + n, "apple") for n in range(TEST)])
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ({"train_table": "trian.csv"}, "Did you mean 'train.csv'"),
+        ({"test_table": "nothing.csv"}, "competition.test_table"),
+        ({"sample_submission": "sample.csv"}, "competition.sample_submission"),
+        ({"targets": ("friut",)}, "Did you mean 'fruit'"),
+        ({"id": ("idd",)}, "Did you mean 'id'"),
+        ({"drop_columns": ("c",)}, "competition.drop_columns"),
+        ({"column_kinds": {"fruit": "text"}}, "a target"),
+        ({"text_columns": ("aa",)}, "competition.text_columns"),
+        ({"modality": "image"}, "competition.modality"),
+        ({"task": "binary"}, "two classes, not 3"),
+        ({"task": "regression"}, "numbers"),
+        ({"classes": ("apple", "banana")}, "'cherry'"),
+        ({"train_media": "pictures"}, "competition.train_media"),
+        ({"metric": "acuracy"}, "accuracy"),
+    ],
+)
+def test_an_override_without_effect_is_an_error(tmp_path: Path, config: dict[str, object], says: str) -> None:
+    simple(tmp_path)
+    with pytest.raises((DataError, ConfigError)) as caught:
+        read(tmp_path, **config)
+    assert says in str(caught.value)
+
+
+def test_overrides_decide(tmp_path: Path) -> None:
+    simple(tmp_path)
+    found = read(
+        tmp_path,
+        name="fruit salad",
+        drop_columns=("a",),
+        column_kinds={"b": "category"},
+        classes=("cherry", "banana", "apple"),
+        metric="f1_macro",
+    )
+    problem = found.problem
+    assert (problem.name, problem.classes, problem.metric.name, problem.metric.guessed) == (
+        "fruit salad",
+        ("cherry", "banana", "apple"),
+        "f1_macro",
+        False,
+    )
+    assert [(feature.name, feature.kind) for feature in problem.features] == [("b", "category")]
+    assert encode_targets(problem, found.target_table).values[:3].tolist() == [2, 1, 0]
+
+
+def test_a_metric_of_labels_turns_a_constant_sample_into_labels(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", ["id", "a", "b", "y"], [(n, *row, n % 2) for n, row in enumerate(numbers(14, TRAIN))])
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(70 + n, *row) for n, row in enumerate(numbers(15, TEST))])
+    write_table(tmp_path / "sample_submission.csv", ["id", "y"], [(70 + n, 0) for n in range(TEST)])
+    assert read(tmp_path).problem.submission_form == "probability"
+    assert read(tmp_path, metric="accuracy").problem.submission_form == "label"
+
+
+Maker = Callable[[Path], None]
+
+
+def empty(folder: Path) -> None:
+    (folder / "notes.md").write_text("nothing", encoding="utf-8")
+
+
+def only_sample(folder: Path) -> None:
+    write_table(folder / "sample_submission.csv", ["id", "y"], [(n, 0) for n in range(5)])
+
+
+def header_only(folder: Path) -> None:
+    simple(folder)
+    write_table(folder / "train.csv", ["id", "a", "b", "fruit"], [])
+
+
+def no_target(folder: Path) -> None:
+    simple(folder)
+    write_table(folder / "train.csv", ["id", "a", "b"], [(n, *row) for n, row in enumerate(numbers(1, TRAIN))])
+
+
+def no_test(folder: Path) -> None:
+    for name in FRUIT:
+        put_all(folder / "train" / name, {f"{n}.jpg": picture((name, n)) for n in range(4)})
+
+
+def unrelated(folder: Path) -> None:
+    simple(folder)
+    rows = [(n, *row, n % 3, n % 4, n / 7) for n, row in enumerate(numbers(1, TRAIN))]
+    write_table(folder / "train.csv", ["id", "a", "b", "u", "v", "w"], rows)
+
+
+@pytest.mark.parametrize(
+    ("make", "key"),
+    [
+        (empty, "competition.train_table"),
+        (only_sample, "competition.train_table"),
+        (header_only, "competition.train_table"),
+        (no_target, "competition.targets"),
+        (no_test, "competition.test_media"),
+        (unrelated, "competition.targets"),
+    ],
+)
+def test_the_error_names_the_key_that_settles_it(tmp_path: Path, make: Maker, key: str) -> None:
+    make(tmp_path)
+    with pytest.raises(DataError) as caught:
+        read(tmp_path)
+    assert key in str(caught.value)
+    assert caught.value.found
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError):
+        read(tmp_path / "nowhere")
