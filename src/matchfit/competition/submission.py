@@ -92,7 +92,8 @@ def _places(problem: Problem, sample: pl.DataFrame | None, ids: pl.Series) -> np
                 "sample submission", f"without an id, has as many rows as test has items ({len(ids)})", f"{len(sample)} rows"
             )
         return np.arange(len(ids), dtype=np.int64)
-    occurrence = pl.int_range(pl.len()).over("key").alias("nth")
+    repeated = ids.n_unique() < len(ids)
+    occurrence = (pl.int_range(pl.len()).over("key") if repeated else pl.lit(0, dtype=pl.Int64)).alias("nth")
     wanted = pl.DataFrame({"key": join_key(sample, problem.id_columns)}).with_columns(occurrence)
     have = pl.DataFrame({"key": ids.cast(pl.String)}).with_columns(occurrence).with_row_index("place")
     places = wanted.join(have, on=["key", "nth"], how="left", maintain_order="left")["place"]

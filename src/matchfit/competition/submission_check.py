@@ -105,7 +105,12 @@ def _expected(names: tuple[str, ...], competition: Competition) -> pl.Series | N
 def _match(table: pl.DataFrame, rows: Rows, expected: pl.Series, names: tuple[str, ...], problem: Problem, faults: Faults) -> None:
     keys = _keys(table)
     column = names[0] if len(names) == 1 else None
-    if len(keys) == len(expected) and keys.equals(expected.alias("key")):
+    if len(keys) == len(expected) and keys.sort().equals(expected.sort()):
+        moved = keys != expected
+        if moved.any():
+            place = int(moved.arg_max() or 0)
+            rule = f"{CODES['order']}; here {_plain(expected[place])!r} stands in the sample"
+            faults.add("order", row=int(rows.rows_N[place]), column=column, value=_plain(keys[place]), rule=rule, warning=True)
         return
     blank = table.select(pl.all_horizontal(pl.all().str.strip_chars() == ""))[table.columns[0]]
     numbers = pl.Series("row", rows.rows_N)
@@ -128,10 +133,6 @@ def _match(table: pl.DataFrame, rows: Rows, expected: pl.Series, names: tuple[st
     # rows that could not be read are told as such already; their ids are not missing
     if len(wanted) > rows.num_ragged:
         faults.add_rows("missing_id", None, map(_plain, wanted["key"]), len(wanted), rule=CODES["missing_id"], column=column)
-    if not (len(blanks) or len(extra) or len(repeated) or len(wanted)):
-        place = int((keys != expected).arg_max() or 0)
-        rule = f"{CODES['order']}; here {_plain(expected[place])!r} stands in the sample"
-        faults.add("order", row=int(rows.rows_N[place]), column=column, value=_plain(keys[place]), rule=rule, warning=True)
 
 
 def _add(
