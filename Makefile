@@ -38,7 +38,7 @@ fix: env  ## write what check only reads
 	$(BIN)/ruff format .
 
 docs: env  ## write the generated parts of docs/
-	$(BIN)/python -m tests.docs_tool write
+	$(BIN)/python tests/docs_tool.py write
 
 golden: env  ## rewrite golden files and print the difference
 	MATCHFIT_GOLDEN=write $(BIN)/python -m pytest -m golden || true

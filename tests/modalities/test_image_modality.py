@@ -60,7 +60,7 @@ def planned(items: Items, the_problem: Problem | None = None, **config: Any) -> 
 def test_small_pictures_keep_their_size_and_get_the_small_network(tmp_path: Path) -> None:
     modality, lines = planned(make_items(tmp_path))
     assert modality.record.size_HW == (20, 24)
-    assert modality.settings()["plan"]["model"] == "resnet9-32"
+    assert modality.settings()["plan"]["model"] == "resnet9-16"
     assert "from scratch" in lines[0]
     assert modality.model(pretrained=True)(torch.zeros(2, 3, 20, 24)).shape == (2, 3)
 
@@ -78,7 +78,7 @@ def test_larger_pictures_get_the_packaged_weights_where_they_are(tmp_path: Path,
     assert (plan["model"], plan["pretrained"], plan["size_HW"]) == ("resnet18", "none", (96, 128))
     modality, _ = planned(items, pretrained="none", image_size=(64, 96))
     assert modality.settings()["plan"]["size_HW"] == (64, 96)
-    assert planned(items, pretrained="none", image_size=48)[0].settings()["plan"]["model"] == "resnet9-32"
+    assert planned(items, pretrained="none", image_size=48)[0].settings()["plan"]["model"] == "resnet9-16"
     modality, _ = planned(items, model="test_vit", pretrained="none")
     assert modality.record.mean == (0.5, 0.5, 0.5)
 

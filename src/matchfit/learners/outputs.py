@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from matchfit.competition.metrics import get_metric, metrics_for, score
 from matchfit.competition.problem import Competition, Predictions, Targets
@@ -53,7 +54,7 @@ def write_outputs(
         "run": plan.as_json(),
         "finished": not missing,
         "missing": list(missing),
-        "score": summary,
+        "score": {"metric": metric.name, "direction": metric.direction, **summary},
         "other_scores": _other_scores(plan, metric, own, scored),
         "overlap": group_overlap(folds),
         "split": {
@@ -116,7 +117,17 @@ def _write_out_of_fold(
     problem, items = competition.problem, competition.train
     frame = oof_frame(items.ids[rows], problem.id_columns, fold_N, competition.target_table[rows], scored)
     write_atomically(directory / "oof.parquet", lambda file: frame.write_parquet(file))
-    write_atomically(directory / "oof.csv", lambda file: frame.write_csv(file))
+    plain = for_people(frame, problem.id_columns)
+    write_atomically(directory / "oof.csv", lambda file: plain.write_csv(file))
+
+
+def for_people(frame: pl.DataFrame, id_columns: tuple[str, ...]) -> pl.DataFrame:
+    """The table with the host's own names for ids and `target` for a single target; prefixes stay where names would clash."""
+    targets = [name for name in frame.columns if name.startswith("target:")]
+    names = {f"id:{name}": name for name in id_columns or ("row",) if name not in {"fold", "target"}}
+    if len(targets) == 1:
+        names[targets[0]] = "target"
+    return frame.rename({old: new for old, new in names.items() if old in frame.columns})
 
 
 def _write_test(competition: Competition, tested: Predictions, directory: Path) -> None:

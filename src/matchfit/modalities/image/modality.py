@@ -20,8 +20,8 @@ from matchfit.data.cache import ImageCache, build_cache
 from matchfit.data.loader import PixelBatches, epoch_order, pixel_batches, prefetched
 from matchfit.media import Preprocessing, to_input
 from matchfit.modalities.base import Batch, Recipe, TorchModality
+from matchfit.modalities.heads import Head, make_head
 from matchfit.modalities.image import weights
-from matchfit.modalities.image.heads import Head, make_head
 from matchfit.modalities.image.models import make_model, normalisation
 from matchfit.modalities.image.planning import Plan, device_kind, make_plan, make_recipe
 

@@ -5,7 +5,6 @@ Figures behind the constants are in docs/log.md (images).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,9 +25,10 @@ SMALL_SIDE = 64  # pixels; up to here pictures keep their size and get the small
 PROBED = 64  # pictures that are looked at
 AREA = {"cpu": (96 * 128, 128 * 160), "gpu": (224 * 224, 224 * 224)}  # pixels of an input: from scratch, pretrained
 PACKAGED_MODEL, PLAIN_MODEL = "tf_efficientnet_lite0", "resnet18"
-SMALL_EPOCH_SAMPLES = {"cpu": 250_000, "gpu": 1_500_000}
+SMALL_EPOCH_SAMPLES = {"cpu": 200_000, "gpu": 1_500_000}
 DEEP_EPOCH_SAMPLES = {"cpu": 30_000, "gpu": 500_000}
-Say = Callable[[str], None]
+NARROW_PIXELS = (2_000 * 32 * 32, 30_000 * 32 * 32)  # of all training rows: with less a wide network is wasted, with more too slow
+FEW_ROWS = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +77,9 @@ def make_plan(config: TrainConfig, items: Items, fit_rows: npt.NDArray[np.int64]
     height, width = (int(value) for value in np.median(sizes, axis=0))
     kind = device_kind(config.device)
     given = _given_size(config.image_size)
-    small = max(given or (height, width)) <= SMALL_SIDE
-    model = config.model or _default_model(config.pretrained, small, len(fit_rows) * height * width, kind)
+    seen = given or (height, width)
+    small = max(seen) <= SMALL_SIDE
+    model = config.model or _default_model(config.pretrained, small, len(fit_rows) * seen[0] * seen[1], kind)
     pretrained = settle_pretrained(config.pretrained, model)
     size_HW = given or _input_size((height, width), model, pretrained != weights.NONE, kind)
     reason = f"{model}, {_weights_words(pretrained, model)}, input {size_HW[0]}x{size_HW[1]} (pictures are {height}x{width} by the median)"
@@ -100,7 +101,7 @@ def _default_model(pretrained: str | None, small: bool, pixels: int, kind: str) 
     if small and pretrained in {None, weights.NONE}:
         if kind == "gpu":
             return f"resnet9-{SMALL_WIDTHS[2]}"
-        return f"resnet9-{SMALL_WIDTHS[1] if pixels <= 30_000 * 32 * 32 else SMALL_WIDTHS[0]}"
+        return f"resnet9-{SMALL_WIDTHS[1] if NARROW_PIXELS[0] <= pixels <= NARROW_PIXELS[1] else SMALL_WIDTHS[0]}"
     return PACKAGED_MODEL if pretrained is None and weights.packaged_available(PACKAGED_MODEL) else PLAIN_MODEL
 
 
@@ -153,7 +154,7 @@ def make_recipe(plan: Plan, num_train: int, metric: str, task: str, kind: str) -
     smoothing = 0.1 if task in {"binary", "multiclass"} and not calibrated else 0.0
     rows = max(num_train, 1)
     if is_ours(plan.model):
-        epochs = float(np.clip(round(SMALL_EPOCH_SAMPLES[kind] / rows), 10, 60))
+        epochs = float(np.clip(round(SMALL_EPOCH_SAMPLES[kind] / rows), 10, 40 if rows < FEW_ROWS else 50))
         return Recipe(
             epochs=epochs,
             batch_size=_batch(rows, 128 if rows < 20_000 else 256),

@@ -8,7 +8,7 @@ import torch
 
 from matchfit.competition.problem import MetricChoice, Problem, Targets
 from matchfit.core.errors import ConfigError
-from matchfit.modalities.image.heads import make_head
+from matchfit.modalities.heads import make_head
 
 RNG = np.random.default_rng(0)
 

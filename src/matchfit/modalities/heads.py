@@ -163,5 +163,8 @@ def make_head(problem: Problem, label_smoothing: float) -> Head:
     if task in {"regression", "multiregression"}:
         return ValuesHead(num_columns, problem.metric.name)
     raise ConfigError(
-        "task", rule="images are learnt for classes, labels and values", found=task, todo="Set competition.task in matchfit.yaml."
+        "task",
+        rule="networks are trained for classes, labels and values",
+        found=task,
+        todo="Set competition.task in matchfit.yaml.",
     )
