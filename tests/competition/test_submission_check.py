@@ -197,6 +197,14 @@ def test_what_the_sample_holds_the_host_reads(tmp_path: Path) -> None:
     assert places(report_of(tmp_path, ["id,best", "1,1 8", "2,0"], competition)) == [("unknown_class", 1, "best")]
 
 
+@pytest.mark.parametrize(("value", "code"), [("0.25", None), ("1.5", "range"), ("often", "dtype"), ("", "nan"), ("inf", "inf")])
+def test_numbers_of_a_long_form(tmp_path: Path, value: str, code: str | None) -> None:
+    sample = {"row_id": ["s_C1", "s_C2"], "fractured": ["0.5", "0.5"]}  # a row for each study and bone
+    competition = cases.competition_of("other", "multilabel", sample, ids=("row_id",), targets=("C1", "C2"), classes=("C1", "C2"))
+    report = report_of(tmp_path, ["row_id,fractured", "s_C1,0.5", f"s_C2,{value}"], competition)
+    assert places(report) == ([] if code is None else [(code, 2, "fractured")])
+
+
 def test_without_sample_and_id_the_rows_are_counted(tmp_path: Path) -> None:
     competition = cases.competition_of("label", "multiclass", None, ids=(), test={"text": ["u", "v"]}, classes=("x", "y"))
     assert report_of(tmp_path, ["label", "x", "y"], competition).errors == ()

@@ -31,12 +31,24 @@ def check_cells(table: pl.DataFrame, rows_R: npt.NDArray[np.int64], competition:
     if problem.submission_form in ("probability", "class_scores", "value", "values"):
         _check_numbers(table, rows_R, competition, faults)
         return
-    for name in table.columns:
-        own = own_cells(competition, name)
+    cells = {name: own_cells(competition, name) for name in table.columns}
+    numeric = [name for name, own in cells.items() if _are_numbers(problem, own)]
+    if numeric:
+        _check_numbers(table.select(numeric), rows_R, competition, faults)
+    for name, own in cells.items():
+        if name in numeric:
+            continue
         if problem.submission_form == "label":
             _check_labels(table[name], rows_R, problem, own, faults)
         else:
             _check_tokens(table[name], rows_R, token_rule(problem, own), faults)
+
+
+def _are_numbers(problem: Problem, own: list[str]) -> bool:
+    """Whether a column of a form that is not known otherwise (a row for each item and class, say) holds numbers in the sample."""
+    if problem.submission_form != "other" or problem.task in ("detection", "segmentation") or not own:
+        return False
+    return pl.Series(own).str.strip_chars().cast(pl.Float64, strict=False).null_count() == 0
 
 
 def own_cells(competition: Competition, name: str) -> list[str]:
@@ -79,7 +91,8 @@ def _shares(problem: Problem) -> bool:
 
 
 def _bounds(problem: Problem) -> tuple[float, float]:
-    if problem.submission_form in ("probability", "class_scores") or _shares(problem):
+    scores = problem.submission_form == "other" and problem.task in ("binary", "multiclass", "multilabel")
+    if problem.submission_form in ("probability", "class_scores") or scores or _shares(problem):
         return 0.0, 1.0
     if problem.metric.name in ("rmsle", "mcrmsle"):  # the logarithm of 1 + value; hosts refuse what is below zero
         return 0.0, math.inf
