@@ -16,14 +16,21 @@ from matchfit.core.records import jsonable
 
 SCHEMA = 1
 _KEY = "matchfit"
+_TURNED = "channels_last"
 
 
-def write(path: Path, tensors: Mapping[str, torch.Tensor], record: Mapping[str, Any]) -> None:
-    """`path` becomes the new file in one step: whoever is killed meanwhile leaves the old one."""
+def write(path: Path, tensors: Mapping[str, torch.Tensor], record: Mapping[str, Any], *, as_laid_out: bool = False) -> None:
+    """`path` becomes the new file in one step: whoever is killed meanwhile leaves the old one.
+
+    `as_laid_out`: kernels in channels-last memory are written as they lie there (N, H, W, C), which `read` turns back; to rearrange them
+    costs more than to write them. For files that only a resumed run reads.
+    """
     from safetensors.torch import save_file
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"schema": SCHEMA, **jsonable(record)}, ensure_ascii=False, allow_nan=False)
+    turned = [key for key, value in tensors.items() if as_laid_out and _is_channels_last(value)]
+    tensors = {**tensors, **{key: tensors[key].permute(0, 2, 3, 1) for key in turned}}
+    text = json.dumps({"schema": SCHEMA, _TURNED: turned, **jsonable(record)}, ensure_ascii=False, allow_nan=False)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         save_file(_separate(tensors), temporary, metadata={_KEY: text})
@@ -54,11 +61,9 @@ def read(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
             found=f"schema {record.get('schema')!r}",
             todo="Train this fold again with this version.",
         )
+    for key in record.pop(_TURNED, []):
+        tensors[key] = tensors[key].permute(0, 3, 1, 2)
     return tensors, record
-
-
-def model_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
-    return dict(model.state_dict())
 
 
 def load_model(model: nn.Module, tensors: Mapping[str, torch.Tensor], *, name: str) -> None:
@@ -101,6 +106,10 @@ def _separate(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         seen.add(flat.untyped_storage().data_ptr())
         result[key] = flat
     return result
+
+
+def _is_channels_last(value: torch.Tensor) -> bool:
+    return value.ndim == 4 and not value.is_contiguous() and value.is_contiguous(memory_format=torch.channels_last)
 
 
 def _flush(path: Path) -> None:

@@ -178,7 +178,7 @@ class Job:
             "scaler": None if stepper.scaler is None else stepper.scaler.state_dict(),
             "progress": progress.as_json(),
         }
-        checkpoint.write(self.parts.context.directory / LAST, tensors, record)
+        checkpoint.write(self.parts.context.directory / LAST, tensors, record, as_laid_out=True)
         self.pace.restart()
 
     # ---- what they are made of -----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -111,8 +111,8 @@ def choose(names: Sequence[str], make_trial: Callable[[str], Trial], *, rounds: 
     for _ in range(rounds):
         for name in running:
             seconds[name].append(trials[name].step())
-    typical = {name: statistics.median(values) for name, values in seconds.items()}
-    return decide(typical, losses, refused)
+    choice = decide({name: min(values) for name, values in seconds.items()}, losses, refused)  # the quietest moment of each
+    return replace(choice, step_seconds=statistics.median(seconds[choice.name]))
 
 
 def _refusals(losses: dict[str, float], first: dict[str, float]) -> dict[str, str]:
