@@ -122,10 +122,16 @@ def read_loosely(
         shapes[variant] = _shape(path, variant, len(header), has_header)
         if shapes[variant].num_bad == 0:
             columns, _ = column_names(header if has_header else names, name)
-            return _frame(path, variant, columns, limit, has_header), _loose_findings(name, facts, shapes[variant], nameless=False)
+            return _frame(path, variant, columns, limit, has_header), [
+                *loose_findings(name, facts),
+                *_shape_findings(name, shapes[variant], nameless=False),
+            ]
     if shapes[base].rows and shapes[base].one_more == shapes[base].rows:
         columns, _ = column_names(["", *names], name)
-        return _frame(path, base, columns, limit, has_header), _loose_findings(name, facts, shapes[base], nameless=True)
+        return _frame(path, base, columns, limit, has_header), [
+            *loose_findings(name, facts),
+            *_shape_findings(name, shapes[base], nameless=True),
+        ]
     raise _ragged(name, shapes[base], len(names))
 
 
@@ -139,18 +145,21 @@ def _frame(path: Path, variant: Variant, names: list[str], limit: int | None, ha
     return pl.concat(parts)
 
 
-def _loose_findings(name: str, facts: Facts, shape: _Shape, *, nameless: bool) -> list[Finding]:
-    found = []
-    if facts.loose_quotes:
-        message = f"{name} has quotes that do not enclose a cell; they were kept as text."
-        found.append(Finding(code="loose_quotes", severity="info", message=message, todo="Look at a few texts with quotes."))
+def loose_findings(name: str, facts: Facts) -> list[Finding]:
+    if not facts.loose_quotes:
+        return []
+    message = f"{name} has quotes that do not enclose a cell; they were kept as text."
+    return [Finding(code="loose_quotes", severity="info", message=message, todo="Look at a few texts with quotes.")]
+
+
+def _shape_findings(name: str, shape: _Shape, *, nameless: bool) -> list[Finding]:
     if nameless:
         message = f"{name} has one cell more in every row than in the header; the first column was read without a name."
-        found.append(Finding(code="ragged_rows", severity="warning", message=message, todo="Give the first column a name."))
-    elif shape.trailing:
+        return [Finding(code="ragged_rows", severity="warning", message=message, todo="Give the first column a name.")]
+    if shape.trailing:
         message = f"{name} has {shape.trailing} rows with empty cells beyond the header; they were dropped."
-        found.append(Finding(code="ragged_rows", severity="info", message=message))
-    return found
+        return [Finding(code="ragged_rows", severity="info", message=message)]
+    return []
 
 
 def _ragged(name: str, shape: _Shape, width: int) -> DataError:

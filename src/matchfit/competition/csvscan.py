@@ -25,6 +25,7 @@ class Facts:
     return_feeds: int = 0  # also inside quotes
     lone_returns: int = 0  # carriage returns in the midst of a line that ends with a line feed
     quotes: int = 0
+    all_delimiters: int = 0  # also inside quotes
     doubled_quotes: bool = False  # `""`: an escaped quote, or an empty cell
     loose_quotes: bool = False  # a quote within an unquoted cell, or text after a closing quote, or one that never closes
 
@@ -41,6 +42,7 @@ def scan(path: Path, delimiter: str) -> Facts:
             facts.line_feeds += chunk.count(b"\n")
             facts.returns += chunk.count(b"\r")
             facts.quotes += chunk.count(b'"')
+            facts.all_delimiters += chunk.count(delimiter.encode()) if delimiter else 0
     end = ord(facts.line_end)
     inside, tail = 0, b""  # tail: up to two bytes before the chunk, at first the virtual line end before the file
     with path.open("rb") as handle:
@@ -105,11 +107,12 @@ def _judge_quotes(facts: Facts, codes: Any, quotes: Any, odd: Any, delimiter: in
     """An opening quote follows a delimiter, a line end or a quote; a closing one stands before one of them."""
     places = np.flatnonzero(quotes)
     opening, closing = places[odd[places]], places[~odd[places]]
-    before, good = codes[opening - 1], (delimiter, end, 34)
-    facts.loose_quotes |= bool((~np.isin(before, good)).any())
-    after = codes[np.minimum(closing + 1, len(codes) - 1)]
+    good = np.zeros(256, dtype=bool)
+    good[[delimiter, end, 34]] = True
+    facts.loose_quotes |= not good[codes[opening - 1]].all()
+    good[13] = True
     at_end = (closing == len(codes) - 1) if last else np.zeros(len(closing), dtype=bool)
-    facts.loose_quotes |= bool((~np.isin(after, (*good, 13)) & ~at_end).any())
+    facts.loose_quotes |= not (good[codes[np.minimum(closing + 1, len(codes) - 1)]] | at_end).all()
 
 
 def _blank_lines(ends: Any, codes: Any, skip: int) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import polars as pl
 
-from matchfit.competition.csvcells import Variant, column_names, lift_field_limit, protected, read_loosely, records
+from matchfit.competition.csvcells import Variant, column_names, lift_field_limit, loose_findings, protected, read_loosely, records
 from matchfit.competition.csvscan import MARK, Facts, scan
 from matchfit.core.errors import DataError
 from matchfit.core.findings import Finding
@@ -51,9 +51,12 @@ def read_delimited(
     if columns is not None and (missing := [column for column in columns if column not in names]):
         raise DataError(name, rule=f"must have the columns {missing}", found=f"columns {names}", todo="Name columns that exist.")
     frame: pl.DataFrame | None = None
-    if not facts.loose_quotes and not facts.lone_returns and facts.delimiters == facts.records * (len(names) - 1):
+    regular = not facts.loose_quotes and facts.delimiters == facts.records * (len(names) - 1)
+    unquoted = facts.loose_quotes and _fits_without_quotes(path, facts, len(names))
+    if (regular or unquoted) and not facts.lone_returns:
         with contextlib.suppress(pl.exceptions.ComputeError):  # a long row that makes up for a short one passes the count
-            frame = _read_fast(path, facts, delimiter, names, columns=columns, limit=limit, has_header=has_header)
+            frame = _read_fast(path, facts, delimiter, names, columns=columns, limit=limit, has_header=has_header, quoting=regular)
+            findings += loose_findings(name, facts)
     if frame is None:
         frame, more = read_loosely(path, name, facts, delimiter, names, limit=limit, has_header=has_header)
         findings += more
@@ -103,6 +106,15 @@ def _head_records(text: str, delimiter: str) -> list[list[str]]:
     return found
 
 
+def _fits_without_quotes(path: Path, facts: Facts, width: int) -> bool:
+    """Whether every line has the cells of the header when quotes mean nothing."""
+    lines = facts.line_feeds or facts.returns
+    with path.open("rb") as handle:
+        handle.seek(-1, io.SEEK_END)
+        lines += handle.read(1) != facts.line_end.encode()
+    return width > 1 and facts.all_delimiters == lines * (width - 1)
+
+
 def _read_fast(
     path: Path,
     facts: Facts,
@@ -112,6 +124,7 @@ def _read_fast(
     columns: list[str] | None,
     limit: int | None,
     has_header: bool,
+    quoting: bool,
 ) -> pl.DataFrame:
     if facts.records <= int(has_header):
         return pl.DataFrame({column: [] for column in names}, schema=dict.fromkeys(names, pl.String)).select(columns or names)
@@ -122,14 +135,17 @@ def _read_fast(
         has_header=has_header,
         infer_schema=False,
         separator=delimiter or "\x1f",
-        quote_char='"' if facts.quotes else None,
+        quote_char='"' if facts.quotes and quoting else None,
         eol_char=facts.line_end,
         columns=None if columns is None or blanks else sorted(names.index(column) for column in columns),
         n_rows=None if blanks else limit,
         skip_lines=skip,
     )
     frame.columns = names if columns is None or blanks else [column for column in names if column in columns]
-    if facts.doubled_quotes:
+    if not quoting:  # a cell that is quoted by the rules loses its quotes all the same, as in `csvcells`
+        inner = pl.all().str.slice(1).str.head(-1).str.replace_all('""', '"', literal=True)
+        frame = frame.with_columns(pl.when(pl.all().str.contains(r'(?s)\A"(?:[^"]|"")*"\z')).then(inner).otherwise(pl.all()))
+    if facts.doubled_quotes or not quoting:
         frame = frame.with_columns(pl.when(pl.col(column) != "").then(pl.col(column)).alias(column) for column in frame.columns)
     if blanks:
         frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
