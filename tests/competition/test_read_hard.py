@@ -379,3 +379,108 @@ def test_the_error_names_the_key_that_settles_it(tmp_path: Path, make: Maker, ke
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     with pytest.raises(DataError):
         read(tmp_path / "nowhere")
+
+
+def test_shopping_lists(tmp_path: Path) -> None:
+    """Purchases in train, a list of articles a customer asked: an item is a customer."""
+    rng = random.Random(16)
+    articles = [f"0{568601000 + n}" for n in range(12)]
+    people = [f"{n:016x}" for n in range(1000, 1020)]
+    rows = [(f"2020-09-{n % 28 + 1:02d}", rng.choice(people), rng.choice(articles), 0.05) for n in range(200)]
+    write_table(tmp_path / "transactions_train.csv", ["t_dat", "customer_id", "article_id", "price"], rows)
+    write_table(tmp_path / "customers.csv", ["customer_id", "age"], [(name, 20 + n) for n, name in enumerate(people)])
+    write_table(tmp_path / "articles.csv", ["article_id", "product"], [(name, "shirt") for name in articles])
+    write_table(
+        tmp_path / "sample_submission.csv", ["customer_id", "prediction"], [(name, " ".join(articles[:4])) for name in people]
+    )
+    found = read(tmp_path)
+    assert shape_of(found) == ("recommender", "ranking", ("customer_id",), ("article_id",), len({row[1] for row in rows}), 20)
+    assert (found.problem.submission_form, found.problem.list_length, len(found.problem.classes)) == ("ranked_list", 4, 12)
+
+
+def test_ids_of_train_have_another_name(tmp_path: Path) -> None:
+    write_table(
+        tmp_path / "train.tsv",
+        ["train_id", "a", "b", "price"],
+        [(n, *row, n / 3) for n, row in enumerate(numbers(1, TRAIN))],
+        delimiter="\t",
+    )
+    write_table(tmp_path / "test.tsv", ["test_id", "a", "b"], [(n, *row) for n, row in enumerate(numbers(2, TEST))], delimiter="\t")
+    write_table(tmp_path / "sample_submission.csv", ["test_id", "price"], [(n, 0) for n in range(TEST)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("tabular", "regression", ("test_id",), ("price",), TRAIN, TEST)
+    assert found.problem.feature_names("number") == ("a", "b")
+    assert "train_id" not in found.train_only
+
+
+def test_files_named_by_another_column_of_train(tmp_path: Path) -> None:
+    write_table(tmp_path / "labels.csv", ["filename", "label"], [(f"{n}.png", label) for n, label in enumerate(labels())])
+    write_table(tmp_path / "sample_submission.csv", ["id", "label"], [(f"t{n}", "apple") for n in range(TEST)])
+    put_all(tmp_path / "train", {f"{n}.png": picture(n, kind="png") for n in range(TRAIN)})
+    put_all(tmp_path / "test", {f"t{n}.png": picture(("t", n), kind="png") for n in range(TEST)})
+    found = read(tmp_path)
+    assert shape_of(found) == ("image", "multiclass", ("id",), ("label",), TRAIN, TEST)
+    assert found.train.ids[3] == "3.png"
+
+
+def test_several_files_an_item_and_numbers_as_labels(tmp_path: Path) -> None:
+    rng = random.Random(17)
+    rows = [(f"id-{n}", " ".join(map(str, sorted(rng.sample(range(6), rng.randint(1, 3)))))) for n in range(TRAIN)]
+    write_table(tmp_path / "train.csv", ["Id", "Target"], rows)
+    write_table(tmp_path / "sample_submission.csv", ["Id", "Predicted"], [(f"ts-{n}", "0") for n in range(TEST)])
+    for colour in ("red", "green"):
+        put_all(tmp_path / "train", {f"id-{n}_{colour}.png": picture((colour, n), kind="png") for n in range(TRAIN)})
+        put_all(tmp_path / "test", {f"ts-{n}_{colour}.png": picture((colour, -n), kind="png") for n in range(TEST)})
+    found = read(tmp_path)
+    assert shape_of(found) == ("image", "multilabel", ("Id",), ("Target",), TRAIN, TEST)
+    assert found.problem.classes == tuple("012345")
+    assert found.train.media is not None
+    assert found.train.media[0] == "train/id-0_green.png"
+
+
+def test_numbers_and_padded_file_names(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", ["id", "label"], [(n, label) for n, label in enumerate(labels(), 1)])
+    write_table(tmp_path / "sample_submission.csv", ["id", "label"], [(n, "apple") for n in range(60, 60 + TEST)])
+    put_all(tmp_path / "train", {f"{n:05d}.png": picture(n, kind="png") for n in range(1, TRAIN + 1)})
+    put_all(tmp_path / "test", {f"{n:05d}.png": picture(n, kind="png") for n in range(60, 60 + TEST)})
+    found = read(tmp_path)
+    assert found.problem.modality == "image"
+    assert found.test.ids[0] == "60"
+
+
+def test_a_text_file_an_item(tmp_path: Path) -> None:
+    for label in ("pos", "neg"):
+        put_all(tmp_path / "train" / label, {f"{n}.txt": sentence(random.Random(f"{label}{n}")).encode() for n in range(15)})
+    put_all(tmp_path / "test", {f"{n}.txt": sentence(random.Random(900 + n)).encode() for n in range(TEST)})
+    write_table(tmp_path / "sample_submission.csv", ["id", "sentiment"], [(n, 0.5) for n in range(TEST)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("text", "binary", ("id",), ("label",), 30, TEST)
+    assert found.problem.feature_names("text") == ("text",)
+    assert found.test.table["text"].null_count() == 0
+
+
+def test_boxes_beside_a_class_are_no_detection(tmp_path: Path) -> None:
+    rows = [(f"{n}.png", label, 1, 2, 30, 40) for n, label in enumerate(labels())]
+    write_table(tmp_path / "train.csv", ["file", "species", "x_min", "y_min", "x_max", "y_max"], rows)
+    write_table(tmp_path / "sample_submission.csv", ["file", "prediction"], [(f"t{n}.png", "apple") for n in range(TEST)])
+    put_all(tmp_path / "train", {f"{n}.png": picture(n, kind="png") for n in range(TRAIN)})
+    put_all(tmp_path / "test", {f"t{n}.png": picture(("t", n), kind="png") for n in range(TEST)})
+    assert shape_of(read(tmp_path)) == ("image", "multiclass", ("file",), ("species",), TRAIN, TEST)
+
+
+def test_a_sample_without_rows(tmp_path: Path) -> None:
+    """A code competition shows columns only: training is possible, and it is said that there is nothing to predict."""
+    rows = [(f"case{n // 3}", organ, "1 5 9 3" if n % 2 else "") for n in range(30) for organ in ("liver", "stomach")]
+    write_table(tmp_path / "train.csv", ["id", "class", "segmentation"], rows)
+    write_table(tmp_path / "sample_submission.csv", ["id", "class", "predicted"], [])
+    found = read(tmp_path)
+    assert shape_of(found) == ("segmentation", "segmentation", ("id", "class"), ("segmentation",), 10, 0)
+    assert "no_test_items" in [finding.code for finding in found.findings]
+
+
+def test_a_broken_train_table_is_not_replaced_by_another(tmp_path: Path) -> None:
+    simple(tmp_path)
+    write_table(tmp_path / "train_groups.csv", ["id", "group"], [(n, n // 2) for n in range(TRAIN)])
+    (tmp_path / "train.csv").rename(tmp_path / "train.parquet")
+    with pytest.raises(DataError, match=r"train\.parquet"):
+        read(tmp_path)

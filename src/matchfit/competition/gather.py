@@ -8,6 +8,7 @@ import polars as pl
 
 from matchfit.competition import media as media_files
 from matchfit.competition.catalog import Sheet
+from matchfit.competition.files import FileTree
 from matchfit.competition.keys import Keys, key_series, member_share, same_column, split_long
 from matchfit.competition.layouts.parts import MEDIA_COLUMN
 from matchfit.competition.names import TEST_WORDS, TRAIN_WORDS
@@ -208,6 +209,7 @@ def _join(side: Side, frame: pl.DataFrame, name: str, fresh: list[str]) -> None:
 
 
 def attach_media(
+    tree: FileTree,
     train: Side,
     test: Side,
     media: pl.DataFrame,
@@ -253,7 +255,31 @@ def attach_media(
                 rows=absent.to_list(),
                 todo=f"Add the files, or name their folder with competition.{wanted}_media.",
             )
-    return kinds.pop() if kinds else ""
+    kind = kinds.pop() if kinds else ""
+    if kind == "series" and all(_are_texts(side.media) for side in (train, test)):
+        for side in (train, test):
+            _texts_into_table(tree, side)
+        log.notes["media"] = log.notes.get("media", "") + "; a text file an item, read as the column 'text'"
+        return ""
+    return kind
+
+
+def _are_texts(references: pl.Series | None) -> bool:
+    return references is not None and bool(references.drop_nulls().str.to_lowercase().str.ends_with(".txt").all())
+
+
+def _texts_into_table(tree: FileTree, side: Side) -> None:
+    """The text files of the items as a column of the table: one text an item, null where the file is missing or broken."""
+    texts: list[str | None] = [None] * len(side.ids)
+    for position, content in tree.stream(side.media if side.media is not None else pl.Series([], dtype=pl.String)):
+        if isinstance(content, bytes):
+            try:
+                texts[position] = content.decode("utf-8-sig")
+            except UnicodeDecodeError:
+                texts[position] = content.decode("latin-1")
+    name = "text" if "text" not in side.table.columns else "file_text"
+    side.table = side.table.with_columns(pl.Series(name, texts, dtype=pl.String))
+    side.media, side.kind = None, ""
 
 
 def _find_media(

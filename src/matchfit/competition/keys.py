@@ -72,7 +72,7 @@ def find_keys(
             todo="Name the id columns with competition.id in matchfit.yaml, or another file with competition.sample_submission.",
         )
     if not found.train_columns and train is not None and not found.by_row:
-        found = replace(found, train_columns=_train_columns(found, train))
+        found = replace(found, train_columns=_train_columns(found, train, media))
     return found
 
 
@@ -351,6 +351,14 @@ def _without_table(sample: pl.DataFrame, train: pl.DataFrame | None, media: pl.D
         if found is not None:
             note = f"{name!r} is the name of a test file and further parts, joined by {found[0]!r}: several rows an item"
             return Keys(ids=(name,), predictions=_rest(sample, (name,)), joint=found[0], suffixes=found[1], note=note)
+    if sample.is_empty() and train is not None:  # the host shows the columns only
+        shown = [name for name in sample.columns if same_column(name, train.columns)]
+        ids = tuple(shown) if len(shown) < sample.width else sample.columns[:1]
+        return Keys(
+            ids=tuple(ids),
+            predictions=_rest(sample, tuple(ids)),
+            note="the sample submission has no rows: by the names of its columns",
+        )
     known = [name for name in sample.columns if train is not None and same_column(name, train.columns)]
     first = known[:1] if known and known[0] == sample.columns[0] else []
     candidates = [*first, *(name for name in sample.columns if name not in first)][: max(sample.width - 1, 1)]
@@ -369,10 +377,14 @@ def _without_table(sample: pl.DataFrame, train: pl.DataFrame | None, media: pl.D
 # -- train's side -----------------------------------------------------------------------------------------------------------------------
 
 
-def _train_columns(keys: Keys, train: pl.DataFrame) -> tuple[str, ...]:
-    """Train's columns for the ids: those that test uses, else those that the submission names."""
+def _train_columns(keys: Keys, train: pl.DataFrame, media: pl.DataFrame) -> tuple[str, ...]:
+    """Train's columns for the ids: those that test uses, else those that the submission names, those that name train's files, `train_id`."""
     for names in (keys.test_columns, keys.ids):
         found = [same_column(name, train.columns) for name in names]
         if found and all(found) and not any(column in keys.predictions and column not in keys.ids for column in found):
             return tuple(column for column in found if column)
-    return ()
+    free = [name for name in train.columns if name not in keys.predictions and train[name].n_unique() == train.height]
+    for name in free:
+        if media_files.match(train[name].fill_null(""), media, wanted="train") is not None:
+            return (name,)
+    return next(((name,) for name in free if {"train", "id"} <= set(tokens(name))), ())

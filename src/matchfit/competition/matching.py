@@ -57,7 +57,12 @@ def find_targets(
         return _with_classes(train, _checked(wanted, train), predictions, "matchfit.yaml")
     free = [name for name in train.columns if name not in ids and name not in test_columns]
     boxes = box_columns(train)
-    if boxes and len(predictions) == 1 and plain(predictions[0]) not in {plain(name) for name in free if name not in boxes}:
+    if (
+        boxes
+        and len(predictions) == 1
+        and _holds_lists(sample, predictions[0])
+        and plain(predictions[0]) not in {plain(name) for name in free if name not in boxes}
+    ):
         names = tuple(name for name in _class_columns(train, free, boxes))
         return TargetPlan(targets=(*names, *boxes), boxes=True, note="boxes: " + ", ".join((*names, *boxes)))
     by_suffix = tuple(column for suffix in suffixes if (column := same_column(suffix, train.columns)) is not None)
@@ -122,6 +127,14 @@ def box_columns(train: pl.DataFrame) -> tuple[str, ...]:
         if column is not None and _numbers_in_cells(train[column]) >= 4:
             return (column,)
     return ()
+
+
+def _holds_lists(sample: pl.DataFrame | None, name: str) -> bool:
+    """The sample's cells may be lists of boxes: they are empty, or longer than one class."""
+    if sample is None:
+        return False
+    cells = sample[name].drop_nulls().str.strip_chars().head(200)
+    return not len(cells) or bool((cells.str.count_matches(r"\s+") >= 3).any()) or bool((cells == "").all())
 
 
 def _numbers_in_cells(column: pl.Series) -> int:
@@ -241,6 +254,8 @@ def _fit(train: pl.DataFrame, name: str, free: list[str], sample: pl.DataFrame |
         if len(values):
             asked_facts = shape(values)
             score += 0.5 * (asked_facts.numeric == facts.numeric)
-            score -= 2.0 * (facts.numeric and not asked_facts.numeric)
             score += 0.75 * float(values.is_in(train[name].implode()).mean() or 0.0)  # type: ignore[arg-type]
+            listed = values.head(100).str.split(" ").explode(empty_as_null=True, keep_nulls=True).drop_nulls()
+            hits = float(listed.is_in(train[name].implode()).mean() or 0.0) if len(listed) > min(len(values), 100) else 0.0  # type: ignore[arg-type]
+            score += 3.0 * hits - 2.0 * (hits < 0.5 and facts.numeric and not asked_facts.numeric)
     return score

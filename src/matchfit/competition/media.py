@@ -20,6 +20,7 @@ SERIES = ("csv", "parquet", "json", "tsv", "txt", "xml")
 KINDS: dict[str, tuple[str, ...]] = {"image": IMAGE, "audio": AUDIO, "array": ARRAY, "video": VIDEO, "series": SERIES}
 _RANK = {suffix: rank for rank, suffix in enumerate((*IMAGE, *AUDIO, *ARRAY, *VIDEO, *SERIES))}
 
+STEM = 2  # the rank of a match by the name without suffix
 LOOK = 500  # keys tried before all are
 _KNOWN_SUFFIX = r"\.(" + "|".join(suffix.replace(".", r"\.") for suffix in (*IMAGE, *AUDIO, *ARRAY)) + ")$"
 NEARLY_ALL = 0.9
@@ -108,6 +109,9 @@ def match(keys: pl.Series, media: pl.DataFrame, *, wanted: str) -> Match | None:
         loose = forms.filter(pl.col("how") > 0).with_columns(pl.col("key").str.to_lowercase().str.replace(_KNOWN_SUFFIX, ""))
         plain_keys = pl.col("key").str.to_lowercase().str.replace(r"^.*/", "").str.replace(_KNOWN_SUFFIX, "")
         found = wanted_keys.with_columns(plain_keys).join(loose.unique(["key", "reference"]), on="key", how="inner")
+    if found.is_empty() and numeric_ids(keys):  # 7 and 0007.png
+        bare = forms.filter(pl.col("how") == STEM).with_columns(pl.col("key").str.strip_chars_start("0"))
+        found = wanted_keys.with_columns(pl.col("key").str.strip_chars_start("0")).join(bare, on="key", how="inner")
     if found.is_empty():
         return None
     kind = _best_kind(found, len(keys))
@@ -127,6 +131,10 @@ def match(keys: pl.Series, media: pl.DataFrame, *, wanted: str) -> Match | None:
     share = 1.0 - references.null_count() / len(keys)
     copies = further["path"].str.replace(r"/?[^/]+$", "").unique().sort().head(5).to_list()
     return Match(references.rename("media"), kind, share, tuple(copies))
+
+
+def numeric_ids(keys: pl.Series) -> bool:
+    return bool(keys.head(LOOK).str.contains(r"^\d+$").all())
 
 
 def _best_kind(found: pl.DataFrame, count: int) -> str | None:
@@ -173,8 +181,16 @@ def composed(keys: pl.Series, media: pl.DataFrame, *, wanted: str) -> Match | No
     pool = media.filter(pl.col("side").is_in([wanted, ""]) & pl.col("kind").is_in(["image", "audio", "array"]))
     if pool.is_empty() or not len(keys):
         return None
-    parts = pool.select("reference", "kind", "stem", up=pl.col("folder").str.split("/").list.reverse())
+    parts = pool.sort("path").select("reference", "kind", "stem", up=pl.col("folder").str.split("/").list.reverse())
     wanted_keys = pl.DataFrame({"key": keys.cast(pl.String)})
+    for cut in (1, 2):  # several files an item, told apart by an ending: `<id>_green.png`
+        made = parts.with_columns(key=pl.col("stem").str.replace(rf"([_-][^_-]+){{{cut}}}$", "")).unique(
+            "key", keep="first", maintain_order=True
+        )
+        found = wanted_keys.join(made.select("key", "reference", "kind"), on="key", how="left", maintain_order="left")
+        share = 1.0 - found["reference"].null_count() / len(keys)
+        if share >= NEARLY_ALL:
+            return Match(found["reference"].rename("media"), str(found["kind"].drop_nulls()[0]), share)
     for level in range(3):
         for cut in range(6):
             stem = pl.col("stem").str.replace(rf"(_[\d.]+){{{cut}}}$", "") if cut else pl.col("stem")

@@ -34,13 +34,15 @@ MANY_NUMBERS = 8
 
 
 def find_modality(
-    task: Task, kind: str, features: tuple[Feature, ...], train: pl.DataFrame, targets: tuple[str, ...]
+    task: Task, kind: str, features: tuple[Feature, ...], train: pl.DataFrame, targets: tuple[str, ...], keys: tuple[str, ...]
 ) -> tuple[Modality, str]:
-    """(modality, reason). `kind`: of the media matched to the items, or ''."""
+    """(modality, reason). `kind`: of the media matched to the items, or ''. `keys`: train's id columns."""
     if task == "detection":
         return "detection", "boxes are asked"
     if task == "segmentation":
         return "segmentation", "masks are asked"
+    if task == "ranking" and any(set(tokens(name)) & USER_WORDS for name in keys):
+        return "recommender", f"a list is asked for each {', '.join(map(repr, keys))}"
     if kind in ("image", "audio"):
         more = sum(feature.kind in ("number", "category") for feature in features)
         beside = f"; {more} table columns stand beside them" if more else ""

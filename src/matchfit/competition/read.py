@@ -264,7 +264,7 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
         other = pl.when(pl.col(plan.targets[0]) == asked.merged).then(pl.col(plan.targets[0])).otherwise(pl.lit(asked.classes[1]))
         reading.train = reading.train.with_columns(other.alias(plan.targets[0]))
     log.notes["task"] = f"{asked.task}: {asked.note}"
-    lists = asked.task in ("detection", "segmentation")
+    lists = asked.task in ("detection", "segmentation") or _one_list_a_user(reading.train, keys, asked.task)
     if lists and len(keys.ids) > 1:
         keys = overrides.first_key(keys)
     average = asked.task == "multiclass" and len(plan.targets) > 1
@@ -275,6 +275,7 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
         train, test, _first(keys.train_columns), _first(keys.test_columns) or _first(keys.ids), roles.others(reading.catalog), log
     )
     kind = gather.attach_media(
+        reading.tree,
         train,
         test,
         without_masks(reading.media) if MASK_FILE in plan.targets or lists else reading.media,
@@ -284,7 +285,7 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
         kind=reading.parts.kind if reading.parts else "",
     )
     features, train_only = _features(reading, keys, plan, train, test, log)
-    modality, why = find_modality(asked.task, kind, features, train.table, plan.targets)
+    modality, why = find_modality(asked.task, kind, features, train.table, plan.targets, keys.train_columns)
     if config.modality:
         overrides.check_modality(config.modality, kind)
         modality, why = config.modality, "matchfit.yaml"  # type: ignore[assignment]
@@ -326,6 +327,12 @@ def _assemble(reading: _Reading, keys: Keys, plan: TargetPlan, predictions: tupl
     )
 
 
+def _one_list_a_user(train: pl.DataFrame, keys: Keys, task: str) -> bool:
+    """A ranking whose train rows are the single choices of users: an item is a user, its target the list of choices."""
+    columns = keys.train_columns[:1]
+    return task == "ranking" and bool(columns) and train[columns[0]].n_unique() < 0.9 * train.height
+
+
 def _find_empty_targets(train: Side, targets: pl.DataFrame, task: str, log: Log) -> None:
     if task in ("detection", "segmentation", "multilabel"):
         return  # no box, no mask, no label
@@ -352,6 +359,13 @@ def _test_items(reading: _Reading, keys: Keys) -> Side:
         test = Side(items, pl.DataFrame({keys.ids[0]: items}))
     if not len(test.ids):
         found = reading.media.filter((pl.col("side") == "test") & pl.col("kind").is_in(["image", "audio"])).sort("path")
+        if found.is_empty() and reading.sample is not None:
+            reading.log.find(
+                "no_test_items",
+                "The folder holds nothing to predict: the sample submission has no rows and there are no test files.",
+                todo="Training works; score the hidden test with `matchfit predict`, or name the test part with competition.test_table.",
+            )
+            return Side(test.ids, reading.train.clear())
         if found.is_empty():
             raise DataError(
                 str(reading.tree.folder),

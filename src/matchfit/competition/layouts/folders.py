@@ -18,6 +18,8 @@ def read_folders(media: pl.DataFrame, known: frozenset[str]) -> Parts | None:
     are never train. Folders that start with `_` or `.` (`_background_noise_`) are no classes.
     """
     pool = media.filter(pl.col("kind").is_in(["image", "audio"]))
+    if pool.is_empty():  # a text file an item
+        pool = media.filter((pl.col("suffix") == "txt") & (pl.col("folder") != ""))
     if pool.is_empty():
         return None
     kind = str(pool["kind"].mode()[0])
