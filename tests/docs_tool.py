@@ -13,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HELP = re.compile(r"(<!-- help: (?P<verb>[\w-]*) -->\n).*?(<!-- /help -->)", re.DOTALL)
+CODES = re.compile(r"(<!-- codes -->\n).*?(<!-- /codes -->)", re.DOTALL)
 KEYS = re.compile(r"(<!-- keys: (?P<section>\w+) -->\n).*?(<!-- /keys -->)", re.DOTALL)
 
 
@@ -42,9 +43,17 @@ def keys_table(section: str) -> str:
     return "\n".join(rows)
 
 
+def codes_table() -> str:
+    """What `check` can find, with the rule behind each code."""
+    from matchfit.competition.submission_faults import CODES as FAULTS
+
+    return "\n".join(["| code | rule |", "|--|--|", *(f"| `{code}` | {rule} |" for code, rule in FAULTS.items())])
+
+
 def rendered(text: str) -> str:
     """A page with its generated parts made anew."""
     text = HELP.sub(lambda match: f"{match[1]}```text\n{help_text(match['verb'])}\n```\n{match[3]}", text)
+    text = CODES.sub(lambda match: f"{match[1]}{codes_table()}\n{match[2]}", text)
     return KEYS.sub(lambda match: f"{match[1]}{keys_table(match['section'])}\n{match[3]}", text)
 
 

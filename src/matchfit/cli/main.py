@@ -52,7 +52,7 @@ def _root(
 def main() -> None:
     """Run the command line; a fault of the user ends in one message and the error's exit status, an interruption in 130."""
     try:
-        app()
+        app(prog_name="matchfit")
     except MatchfitError as error:
         typer.echo(f"{type(error).__name__}: {error}", err=True)
         sys.exit(error.exit_status)

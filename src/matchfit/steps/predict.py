@@ -36,7 +36,7 @@ def predict(
     """Score the test items in `folder` with the models of `run` (a run's folder, or a competition folder: its best run), averaged as in
     the run's own submission. `folder` needs no training data. Raises RunError, DataError or ConfigError."""
     from matchfit.competition.metrics import get_metric
-    from matchfit.competition.read import read_test
+    from matchfit.competition.read_test import read_test
     from matchfit.competition.stored import problem_from_json
     from matchfit.learners.base import Context
     from matchfit.learners.config import TrainConfig
