@@ -70,13 +70,14 @@ def _scan_chunk(facts: Facts, chunk: bytes, tail: bytes, ahead: bytes, delimiter
     if returns_matter:
         joined = tail[-1:] + chunk
         facts.return_feeds += joined.count(b"\r\n")
+    maybe_blank = bytes([end, end]) in tail[-1:] + chunk or (returns_matter and b"\n\r\n" in tail + chunk)
     if b'"' not in chunk and not inside:
         facts.delimiters += chunk.count(delimiter) if counted else 0
         facts.records += chunk.count(end)
         if returns_matter:
             lone = (chunk + ahead).count(b"\r") - (chunk + ahead).count(b"\r\n") - (ahead == b"\r")
             facts.lone_returns += lone - ((chunk + ahead).endswith(b"\r") and not ahead)
-        if bytes([end, end]) in tail[-1:] + chunk or (returns_matter and b"\n\r\n" in tail + chunk):
+        if maybe_blank:
             codes = np.frombuffer(tail + chunk, dtype=np.uint8)
             facts.blank_lines += _blank_lines(codes == end, codes, len(tail))
         return 0
@@ -87,9 +88,9 @@ def _scan_chunk(facts: Facts, chunk: bytes, tail: bytes, ahead: bytes, delimiter
     if ahead:
         quotes[-1] = False
     odd = ((np.cumsum(quotes, dtype=np.uint8) + inside) & 1).astype(bool)  # True: inside a quoted cell after this byte
-    own = np.zeros(len(codes), dtype=bool)
-    own[len(tail) : len(tail) + len(chunk)] = True
-    outside = ~odd & own
+    outside = ~odd
+    outside[: len(tail)] = False
+    outside[len(tail) + len(chunk) :] = False
     ends = (codes == end) & outside
     facts.records += int(ends.sum())
     facts.delimiters += int(((codes == delimiter) & outside).sum()) if counted else 0
@@ -97,9 +98,9 @@ def _scan_chunk(facts: Facts, chunk: bytes, tail: bytes, ahead: bytes, delimiter
     if returns_matter:
         after = np.append(codes[1:], np.uint8(end))
         facts.lone_returns += int(((codes == 13) & outside & (after != 10)).sum())
-    facts.blank_lines += _blank_lines(
-        ends | ((codes == end) & (np.arange(len(codes)) < len(tail)) & ~bool(inside)), codes, len(tail)
-    )
+    if maybe_blank:
+        before = (codes == end)[: len(tail)] & (not inside)
+        facts.blank_lines += _blank_lines(np.concatenate([before, ends[len(tail) :]]), codes, len(tail))
     return int(odd[len(tail) + len(chunk) - 1])
 
 
