@@ -154,10 +154,10 @@ def make_recipe(plan: Plan, num_train: int, metric: str, task: str, kind: str) -
     smoothing = 0.1 if task in {"binary", "multiclass"} and not calibrated else 0.0
     rows = max(num_train, 1)
     if is_ours(plan.model):
-        epochs = float(np.clip(round(SMALL_EPOCH_SAMPLES[kind] / rows), 10, 40 if rows < FEW_ROWS else 50))
+        epochs = float(np.clip(round(SMALL_EPOCH_SAMPLES[kind] / rows), 10, 25 if rows < FEW_ROWS else 50))
         return Recipe(
             epochs=epochs,
-            batch_size=_batch(rows, 128 if rows < 20_000 else 256),
+            batch_size=_batch(rows, 64 if rows < FEW_ROWS else 128 if rows < 20_000 else 256),
             lr=5e-3,
             weight_decay=0.05,
             label_smoothing=smoothing,
