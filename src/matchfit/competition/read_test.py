@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from matchfit.competition import gather
+from matchfit.competition import attach, gather
 from matchfit.competition.catalog import Catalog, Sheet, read_catalog
 from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.files import FileTree
@@ -57,7 +57,7 @@ def _test_alone(folder: Path, problem: Problem, config: CompetitionConfig, scrat
     nobody = Side(pl.Series("id", [], dtype=pl.String), pl.DataFrame())
     kind = ""
     if problem.modality in WITH_MEDIA:
-        kind = gather.attach_media(tree, nobody, side, media, problem.id_columns, problem.targets, log)
+        kind = attach.attach_media(tree, nobody, side, media, problem.id_columns, problem.targets, log)
     items = Items(ids=side.ids, table=side.table, media=side.media, files=tree if kind else None)
     empty = Items(ids=nobody.ids, table=nobody.table)
     return Competition(
