@@ -42,9 +42,16 @@ def write_outputs(
     """Write all files of a run, the record last; returns the record's content."""
     scored, rows = _out_of_fold(results)
     own, fold_N = targets.take(rows), folds.fold_N[rows]
-    group_N = None if folds.group_N is None else folds.group_N[rows]
+    units, unit = folds.resampling_units()
     summary = summarise(
-        metric, own, scored, fold_N, group_N=group_N, valid_over_train=folds.valid_over_train(), seed=plan.config.seed
+        metric,
+        own,
+        scored,
+        fold_N,
+        group_N=None if units is None else units[rows],
+        unit=unit,
+        valid_over_train=folds.valid_over_train(),
+        seed=plan.config.seed,
     )
     _write_out_of_fold(competition, scored, rows, fold_N, directory)
     tested = average([result.test_predictions for result in _test_members(results, folds)])

@@ -75,10 +75,11 @@ def train(
     directory = _resumed_directory(place, out) if resume else _free_directory(out)
     stored = read_record(directory / "run.json", schema=RUN_SCHEMA) if resume and directory is not None else None
     settings = load_settings(place.settings, assignments, flags)
+    given = frozenset(settings.train.model_fields_set)
     if stored is not None:
         settings = _resumed_settings(settings, stored, set(flags or {}) | assigned_keys(assignments))
     with clock.phase("read"):
-        prepared = _prepare(folder, place, settings, say)
+        prepared = _prepare(folder, place, settings, given, say)
     plan, assigned = _plan(prepared, place, settings, folds, fast_dev_run, stored, say, clock)
     directory = directory or (Path(out) if out is not None else place.new_run(plan.learner))
     with exclusive(directory, purpose="train in this folder"):
@@ -169,7 +170,7 @@ def _resumed_settings(settings: Settings, stored: dict[str, Any], given: set[str
     return settings.model_copy(update={"train": validated(TrainConfig, kept, source="run.json")})
 
 
-def _prepare(folder: Path, place: Workspace, settings: Settings, say: Callable[[str], None]) -> _Prepared:
+def _prepare(folder: Path, place: Workspace, settings: Settings, given: frozenset[str], say: Callable[[str], None]) -> _Prepared:
     """The competition, its targets, and what the inspection says about copies and the split; inspects first when nobody has."""
     from matchfit.competition.read import read_competition
     from matchfit.steps.inspect import INSPECTION_SCHEMA, check_folder, encoded_targets, inspect_with
@@ -178,7 +179,7 @@ def _prepare(folder: Path, place: Workspace, settings: Settings, say: Callable[[
     check_folder(folder)
     claim(place, folder)
     competition = read_competition(folder, settings.competition, scratch=place.cache / "files")
-    _refuse_untrainable(competition, settings)
+    _refuse_untrainable(competition, settings, given)
     targets = encoded_targets(competition)
     assert targets is not None  # tasks without targets were refused
     try:
@@ -199,13 +200,13 @@ def _prepare(folder: Path, place: Workspace, settings: Settings, say: Callable[[
     )
 
 
-def _refuse_untrainable(competition: Competition, settings: Settings) -> None:
+def _refuse_untrainable(competition: Competition, settings: Settings, given: frozenset[str]) -> None:
     """Everything that can be refused before the data is looked at: the learner, its keys, the metric."""
     from matchfit.competition.metrics import get_metric
     from matchfit.learners.members import choose_learner, make_learner, refuse_unused
 
     learner, _ = choose_learner(competition.problem, settings.train)
-    refuse_unused(make_learner(learner, competition.problem, settings.train), settings.train.model_fields_set)
+    refuse_unused(make_learner(learner, competition.problem, settings.train), given)
     get_metric(competition.problem.metric, competition.problem)
     if not len(competition.train):
         from matchfit.core.errors import DataError
