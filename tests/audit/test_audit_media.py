@@ -133,3 +133,29 @@ def test_recordings(audited, tmp_path):
     assert result.one("unreadable_media").rows == ("3.wav", "4.wav")
     assert result.one("exact_duplicates").rows == ("1.wav", "2.wav")
     assert result.one("contradicting_labels").rows == ("1.wav", "2.wav")
+
+
+def test_drawings_of_one_letter_are_no_copies(audited, tmp_path):
+    """Smooth blobs at nearly one place agree by nature; a copy of one of them must still be told from its neighbours."""
+    folder = tmp_path / "images"
+    folder.mkdir()
+    random = np.random.default_rng(3)
+    rows, columns = np.mgrid[:32, :32]
+    drawn = []
+    for n in range(120):
+        row, column, high, wide = random.normal([16, 16, 6, 4], [1.0, 1.0, 0.8, 0.8])
+        blob = np.exp(-(((rows - row) / high) ** 2) - ((columns - column) / wide) ** 2)
+        drawn.append(Image.fromarray((blob * 255).astype(np.uint8)))
+        drawn[-1].save(folder / f"{n}.png")
+    train = {"id": [f"{n}.png" for n in range(100)], "label": list("ab") * 50}
+    result = audited(train, {"id": [f"{n}.png" for n in range(100, 120)]}, **OPTIONS)
+    assert (result.audit.near_duplicate_N >= 0).sum() <= 10
+
+
+def test_a_page_that_many_share_is_no_copy(audited, images):
+    for n in range(12, 212):
+        (images / f"{n}.png").write_bytes(encoded(Image.new("RGB", (40, 40), "white") if n % 2 else picture(n)))
+    train = {"id": [f"{n}.png" for n in range(200)], "label": list("ab") * 100}
+    result = audited(train, {"id": [f"{n}.png" for n in range(200, 212)]}, **OPTIONS)
+    assert len(result.one("exact_duplicates").rows) == 94
+    assert (result.audit.near_duplicate_N == -1).all()

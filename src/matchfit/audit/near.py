@@ -36,10 +36,11 @@ def near_duplicates(subject: Subject) -> tuple[Int64 | None, list[Finding]]:
     inside = pairs[(pairs < num_train).all(1)]
     across = pairs[(pairs[:, 0] < num_train) & (pairs[:, 1] >= num_train)]
     # Equal short texts are groups too: the same sentence on both sides of a split is learnt by heart, whoever said it.
-    exact = _links(keys[:num_train])
+    limit = max(GIANT_NUMBER, GIANT_SHARE * num_train)
+    exact = _links(_few(keys[:num_train], limit))
     clusters = cluster(num_train, np.concatenate([exact, inside]))
     giant = int(np.bincount(clusters[clusters >= 0], minlength=1).max())
-    chained = giant > max(GIANT_NUMBER, GIANT_SHARE * num_train) and len(inside) > 0
+    chained = giant > limit and len(inside) > 0
     if chained:  # frames of one camera, filled-in forms: all are alike, and a fold that holds them all is no fold
         clusters = cluster(num_train, exact)
     subject.properties["near_duplicates"] = {"inside": len(inside), "across": len(across)}
@@ -60,10 +61,9 @@ def _pairs(subject: Subject, found: Contents, keys: npt.NDArray[np.uint64]) -> I
     first = np.sort(order[keys[order] > 0])  # one item for each content in each part
     if found.noun == "images":
         thumbs = [scan.thumbs for part in PARTS if (scan := subject.scans.get(part)) is not None]
-        sides = [np.minimum(scan.width, scan.height) for part in PARTS if (scan := subject.scans.get(part)) is not None]
-        sides_N = np.concatenate(sides)
-        first = first[sides_N[first] > 0]
-        pairs = first[near_pairs(np.concatenate(thumbs)[first], sides_N[first], subject.say)]
+        readable = np.concatenate([scan.ok for part in PARTS if (scan := subject.scans.get(part)) is not None])
+        first = first[readable[first]]
+        pairs = first[near_pairs(np.concatenate(thumbs)[first], subject.say)]
     elif found.noun == "texts" and len(first) <= MAX_TEXTS:
         texts = [text for part in PARTS if (text := subject.texts(part)) is not None]
         every = texts[0].append(texts[1]) if len(texts) > 1 else texts[0]
@@ -72,6 +72,12 @@ def _pairs(subject: Subject, found: Contents, keys: npt.NDArray[np.uint64]) -> I
         return np.empty((0, 2), np.int64)
     different: Int64 = pairs[keys[pairs[:, 0]] != keys[pairs[:, 1]]]
     return different
+
+
+def _few(keys_N: npt.NDArray[np.uint64], limit: float) -> npt.NDArray[np.uint64]:
+    """The keys, 0 in place of those that more than `limit` items share: a blank page or "n/a" is no copy of anything."""
+    _, inverse, counts = np.unique(keys_N, return_inverse=True, return_counts=True)
+    return np.where(counts[inverse] > limit, 0, keys_N).astype(np.uint64)
 
 
 def _links(keys_N: npt.NDArray[np.uint64]) -> Int64:

@@ -4,6 +4,7 @@ Method (ours, from textbook parts): thumbnails are described by 8x8 colour cells
 (what all images share counts less), and compared by cosine in float32 blocks. Each candidate pair is aligned by Gauss-Newton steps over scale and
 shift in both axes, brightness and contrast (Lucas and Kanade 1981), so that a crop or an exposure change does not matter, and is kept only when the
 aligned thumbnails agree in colour and in fine structure (the thumbnail less its blur): look-alikes on one background agree in the first alone.
+Where distinct images agree by nature (drawings of letters), the bars rise.
 
 Shapes: N images, D descriptor axes, P pairs, S thumbnail side.
 """
@@ -29,30 +30,40 @@ BLOCK = 2048
 STEPS = 6
 COLOUR_BAR = 0.95
 STRUCTURE_BAR = 0.82
-TINY = 20  # pixels of the shorter side
-TINY_COLOUR_BAR, TINY_STRUCTURE_BAR = 0.985, 0.96
+REFERENCE_ROWS, NEIGHBOUR, BAR_GAP = 512, 5, 0.8
 FLAT_SD = 3.0  # grey levels; below, a thumbnail is a plain surface and only exact comparison means anything
 MAX_SCALE = 0.16
 MAX_SHIFT = 3.0  # thumbnail pixels
 
 
-def near_pairs(
-    thumbs_N: npt.NDArray[np.uint8], sides_N: npt.NDArray[np.int64], say: Callable[[str], None] = lambda _: None
-) -> Pairs:
-    """(P, 2) pairs i < j of near-duplicates among `thumbs_N` (N, S, S, 3) uint8, made from images whose shorter side has `sides_N` pixels.
-
-    Flat images never match. Images below TINY pixels are held to higher bars: two drawings of one letter are not copies.
-    """
+def near_pairs(thumbs_N: npt.NDArray[np.uint8], say: Callable[[str], None] = lambda _: None) -> Pairs:
+    """(P, 2) pairs i < j of near-duplicates among `thumbs_N` (N, S, S, 3) uint8. Flat images never match."""
     if len(thumbs_N) < 2:
         return np.empty((0, 2), np.int64)
     if len(thumbs_N) > 10_000:
         say(f"comparing {len(thumbs_N):,} images with one another")
-    pairs_P = candidates(describe(thumbs_N))
+    described_ND = describe(thumbs_N)
+    pairs_P = candidates(described_ND)
+    colour_bar, structure_bar = bars(thumbs_N, described_ND)
     kept = []
     for chunk in np.array_split(pairs_P, len(pairs_P) // 512 + 1):
-        tiny_P = sides_N[chunk].min(1) < TINY
-        kept.append(chunk[verified(thumbs_N[chunk[:, 0]], thumbs_N[chunk[:, 1]], tiny_P)])
+        colour_P, structure_P = agreement(thumbs_N[chunk[:, 0]], thumbs_N[chunk[:, 1]])
+        kept.append(chunk[(colour_P >= colour_bar) & (structure_P >= structure_bar)])
     return np.concatenate(kept)
+
+
+def bars(thumbs_N: npt.NDArray[np.uint8], described_ND: Floats, *, seed: int = 0) -> tuple[float, float]:
+    """The least correlations (colour, structure) of a copy in this collection.
+
+    Drawings of one letter, or scans of one organ, agree by nature. How much is seen from images that are hardly copies: a sample of images
+    and the neighbour of each that is NEIGHBOUR-th by descriptor. A copy must close BAR_GAP of the median distance from there to 1.
+    """
+    sample = np.random.default_rng(seed).permutation(len(thumbs_N))[:REFERENCE_ROWS]
+    if len(thumbs_N) < 2 * NEIGHBOUR:
+        return COLOUR_BAR, STRUCTURE_BAR
+    nearest = np.argpartition(-(described_ND[sample] @ described_ND.T), NEIGHBOUR, axis=1)[:, NEIGHBOUR]
+    colour, structure = (float(np.median(values)) for values in agreement(thumbs_N[sample], thumbs_N[nearest]))
+    return max(COLOUR_BAR, 1 - (1 - BAR_GAP) * (1 - colour)), max(STRUCTURE_BAR, 1 - (1 - BAR_GAP) * (1 - structure))
 
 
 def describe(thumbs_N: npt.NDArray[np.uint8]) -> Floats:
@@ -98,21 +109,10 @@ def _bar(described_ND: Floats, seed: int) -> float:
     return float(max(CANDIDATE_COSINE, cosines[min(allowed, len(cosines) - 1)]))
 
 
-def verified(
-    first_P: npt.NDArray[np.uint8], second_P: npt.NDArray[np.uint8], tiny_P: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.bool_]:
-    """(P,) True where two thumbnails (P, S, S, 3) show the same picture up to crop, scale, brightness and compression."""
-    if not len(first_P):
-        return np.zeros(0, np.bool_)
-    colour_P, structure_P = agreement(first_P, second_P)
-    passed: npt.NDArray[np.bool_] = (colour_P >= np.where(tiny_P, TINY_COLOUR_BAR, COLOUR_BAR)) & (
-        structure_P >= np.where(tiny_P, TINY_STRUCTURE_BAR, STRUCTURE_BAR)
-    )
-    return passed
-
-
 def agreement(first_P: npt.NDArray[np.uint8], second_P: npt.NDArray[np.uint8]) -> tuple[Floats, Floats]:
     """(colour, structure): correlations (P,) of the aligned thumbnails, of all three channels and of the grey image less its blur."""
+    if not len(first_P):
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
     target, source = (images.astype(np.float32).transpose(0, 3, 1, 2) for images in (first_P, second_P))
     grey_target, grey_source = target.mean(1), source.mean(1)
     warp_P4 = _align(_blur(grey_target, 1), _blur(grey_source, 1))
