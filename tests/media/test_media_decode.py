@@ -193,6 +193,12 @@ def test_what_is_no_picture(data: bytes, fault: str) -> None:
     assert caught.value.fault == fault
 
 
+def test_formats_that_run_other_programs_are_refused() -> None:
+    with pytest.raises(MediaError) as caught:
+        decode_image(encoded(picture(), "EPS"))
+    assert caught.value.fault == "unsupported"
+
+
 def test_random_damage_is_an_error_or_a_picture_never_another_exception() -> None:
     for form in ("JPEG", "PNG", "GIF", "TIFF", "WEBP", "BMP"):
         whole = encoded(picture(), form)

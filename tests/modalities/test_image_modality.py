@@ -15,7 +15,7 @@ from PIL import Image
 
 from matchfit.competition.files import FileTree
 from matchfit.competition.problem import Items, MetricChoice, Problem, Targets
-from matchfit.core.errors import ConfigError, DataError
+from matchfit.core.errors import ConfigError, DataError, MissingDependencyError
 from matchfit.learners.config import TrainConfig
 from matchfit.media import prepare, to_input
 from matchfit.modalities.image import ImageModality, planning, weights
@@ -175,6 +175,23 @@ def test_settings_that_cannot_work_are_refused_by_name(tmp_path: Path, config: d
     items = make_items(tmp_path, num=2)
     with pytest.raises(ConfigError, match=text):
         planned(items, **config)[0].model(pretrained=True)
+
+
+def test_a_hub_out_of_reach_says_what_else_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import timm
+
+    modality, _ = planned(make_items(tmp_path, num=2), model="test_resnet", pretrained="hub")
+    make = timm.create_model
+
+    def unreachable(name: str, *, pretrained: bool, **options: Any) -> Any:
+        if pretrained:
+            raise ConnectionError("no route")
+        return make(name, pretrained=False, **options)
+
+    monkeypatch.setattr(timm, "create_model", unreachable)
+    with pytest.raises(MissingDependencyError, match="no route"):
+        modality.model(pretrained=True)
+    assert modality.model(pretrained=False) is not None
 
 
 def test_pretrained_networks_see_small_pictures_enlarged(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from matchfit.media.warned import collected_warnings
 DECODE_RULE = 1
 MAX_PIXELS = 178_956_970  # 512 MiB of RGB; twice the size at which Pillow starts to warn
 WHITE = (255, 255, 255)
+RUN_PROGRAMS = frozenset({"EPS", "WMF"})  # Pillow hands these to Ghostscript or to the system: not for files of strangers
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -107,6 +108,8 @@ def _decode_pillow(data: bytes, background: tuple[int, int, int], max_pixels: in
     with Image.open(io.BytesIO(data)) as image:
         width, height = image.size
         _check_size(width, height, max_pixels)
+        if image.format in RUN_PROGRAMS:
+            raise MediaError("unsupported", f"{image.format} files are drawn by another program")
         mode, bits = image.mode, _bit_depth(image, data)
         flag = _orientation(image)
         image.load()
