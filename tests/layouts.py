@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import layouts_image
+import layouts_known
 import layouts_media
 import layouts_tabular
 import layouts_text
@@ -14,5 +15,5 @@ from layout_tools import Expected, accepts
 
 __all__ = ["LAYOUTS", "Expected", "accepts"]
 
-MODULES = (layouts_image, layouts_text, layouts_tabular, layouts_media, layouts_variants)
+MODULES = (layouts_known, layouts_image, layouts_text, layouts_tabular, layouts_media, layouts_variants)
 LAYOUTS: dict[str, Callable[[Path], Expected]] = {name: make for module in MODULES for name, make in module.LAYOUTS.items()}
