@@ -219,3 +219,50 @@ def test_a_modality_that_loses_rows_is_refused(tmp_path):
 
     with pytest.raises(RunError, match="every row exactly once"):
         fit(tmp_path, modality=Losing)
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-5), ("bf16", 1e-2)])
+def test_predictions_do_not_depend_on_the_batch_size(tmp_path, precision, tolerance):
+    learner, state, context, items = fit(tmp_path, precision=precision)
+    before = learner.predict(state, items, context).scores_NK
+    state.batch_size = 7
+    np.testing.assert_allclose(learner.predict(state, items, context).scores_NK, before, atol=tolerance)
+
+
+def test_outputs_that_overflow_are_computed_again_in_fp32(tmp_path):
+    learner, state, _, items = fit(tmp_path, precision="fp16")
+    lines = []
+    with torch.no_grad():
+        state.model[6].weight *= 1e5
+        state.model[6].bias += 1e5
+    scores = learner.predict(state, items, toy_context(tmp_path, lines=lines)).scores_NK
+    assert np.isfinite(scores).all()
+    assert "outputs overflow in fp16: predicted again in fp32" in lines
+
+
+def test_a_model_that_diverged_is_not_passed_off_as_predictions(tmp_path):
+    learner, state, context, items = fit(tmp_path)
+    with torch.no_grad():
+        state.model[6].bias[0] = float("nan")
+    with pytest.raises(RunError, match="must be finite"):
+        learner.predict(state, items, context)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["auto", "fp32", "bf16", "fp16"])
+def test_on_cuda(tmp_path, precision):
+    learner, state, context, items = fit(tmp_path, precision=precision, device="cuda", epochs=6.0)
+    assert accuracy(toy_data()[1], learner.predict(state, items, context)) > 0.7
+    again = fit(tmp_path / "again", precision=state.precision, device="cuda", epochs=6.0)[1]
+    assert equal(weights(state), weights(again))
+
+
+@pytest.mark.slow
+def test_weights_and_biases_log_offline(tmp_path, monkeypatch):
+    pytest.importorskip("wandb")
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the wandb package
+        fit(tmp_path, wandb=True)
+    assert list((tmp_path / "wandb").glob("offline-run-*/*.wandb"))

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from matchfit.competition.problem import Items, Predictions, Problem, Targets
 from matchfit.core.console import progress as bar_of
 from matchfit.core.errors import RunError
-from matchfit.core.records import content_hash
 from matchfit.learners.base import Context, Fold, Learner
 from matchfit.learners.config import TrainConfig
 from matchfit.learners.torch.state import TorchState
@@ -46,7 +45,7 @@ class TorchLearner(Learner[TorchState]):
             module, _, attribute = self.modality_target.partition(":")
             modality = getattr(import_module(module), attribute)
         self._modality_class: type[TorchModality[Any]] = modality
-        self._sources: list[tuple[Items, str, Any]] = []
+        self._sources: list[tuple[Items, TorchModality[Any], Any]] = []
 
     def fit(self, items: Items, targets: Targets, fold: Fold, context: Context) -> TorchState:
         """Train on `fold.train`; the state is that of the last step (or of the best hold-out epoch, with `patience`)."""
@@ -94,12 +93,11 @@ class TorchLearner(Learner[TorchState]):
 
     def _source(self, modality: TorchModality[Any], items: Items, context: Context) -> Any:
         """Prepared items; those of the last two item sets (train and test) are kept open."""
-        key = content_hash(modality.settings())
-        for known, known_key, source in self._sources:
-            if known is items and known_key == key:
+        for known_items, known_modality, source in self._sources:
+            if known_items is items and known_modality is modality:
                 return source
         source = modality.source(items, context.cache, context.say)
-        self._sources = [*self._sources[-1:], (items, key, source)]
+        self._sources = [*self._sources[-1:], (items, modality, source)]
         return source
 
     def _scores(

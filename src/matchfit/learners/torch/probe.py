@@ -64,7 +64,6 @@ def settle_precision(
     loss: Loss,
     hyper: Hyper,
     batches: Callable[[], list[Batch]],
-    settings: dict[str, Any],
     cache: Path,
     say: Callable[[str], None],
     must_time: bool,
@@ -81,14 +80,12 @@ def settle_precision(
             return Choice(name=asked, reason="asked for")
         measured = precision.choose([asked], _trials(model, loss, hyper, batches(), say), rounds=rounds)
         return Choice(name=asked, reason=f"asked for; {measured.reason}", step_seconds=measured.step_seconds)
+    first = batches()
     key = precision.key_of(
         device,
-        settings=settings,
-        batch_size=hyper.batch_size,
-        accumulate=hyper.accumulate,
-        clip_grad=hyper.clip_grad,
-        channels_last=hyper.channels_last,
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        inputs=_signature(first[0]),
+        model=[type(model).__name__, [[name, list(value.shape)] for name, value in model.state_dict().items()]],
+        hyper=[hyper.batch_size, hyper.accumulate, hyper.clip_grad, hyper.channels_last],
     )
     known = precision.remembered(cache, key)
     if known is not None:
@@ -96,10 +93,17 @@ def settle_precision(
             name=known.name, reason=f"remembered for this machine and model: {known.reason}", step_seconds=known.step_seconds
         )
     names = precision.candidates(device)
-    choice = precision.choose(names, _trials(model, loss, hyper, batches(), say), rounds=rounds)
+    choice = precision.choose(names, _trials(model, loss, hyper, first, say), rounds=rounds)
     if not fast_dev_run:
         precision.remember(cache, key, choice)
     return choice
+
+
+def _signature(batch: Batch) -> list[Any]:
+    """What is the same in every fold: the size of pictures, but not the length of the texts that happen to come first."""
+    if isinstance(batch.inputs, dict):
+        return [[name, value.ndim] for name, value in sorted(batch.inputs.items())]
+    return list(batch.inputs.shape[1:])
 
 
 def _trials(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import math
 import shutil
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from torch import nn
 from matchfit.competition.problem import Items, Targets
 from matchfit.competition.stored import problem_to_json
 from matchfit.core.errors import DataError
-from matchfit.core.records import content_hash
+from matchfit.core.records import content_hash, jsonable
 from matchfit.core.seeds import derive_seed
 from matchfit.learners.base import Context, Fold
 from matchfit.learners.config import TrainConfig
@@ -35,6 +36,7 @@ from matchfit.learners.torch.tracking import open_trackers
 from matchfit.modalities.base import Batch, TorchModality
 
 HOLD_OUT_SHARE = 0.1
+LONGEST_FACT = 2000  # characters
 Saved = tuple[dict[str, torch.Tensor], dict[str, Any]]
 
 
@@ -132,7 +134,7 @@ def finish(job: Job) -> TorchState:
     steps_done = max(progress.step - progress.skipped, 1)
     facts = {
         "learner": "torch",
-        "model": parts.modality.settings(),
+        "model": _short_settings(parts.modality),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "device": str(stepper.device),
         "precision": parts.choice.name,
@@ -158,6 +160,11 @@ def finish(job: Job) -> TorchState:
         prior=prior(parts.targets.take(parts.train), len(parts.modality.problem.score_columns)),
         facts=facts,
     )
+
+
+def _short_settings(modality: TorchModality[Any]) -> dict[str, Any]:
+    """The settings without long ones (a vocabulary), which `learner.json` holds: a record is for reading."""
+    return {key: value for key, value in modality.settings().items() if len(json.dumps(jsonable(value))) <= LONGEST_FACT}
 
 
 def _final_scores(job: Job) -> dict[str, Any]:
@@ -206,7 +213,6 @@ def _choice(
         loss=loss,
         hyper=hyper,
         batches=batches,
-        settings=modality.settings(),
         cache=context.cache,
         say=context.say,
         must_time=math.isfinite(context.deadline.left()),
