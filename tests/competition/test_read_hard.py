@@ -484,3 +484,50 @@ def test_a_broken_train_table_is_not_replaced_by_another(tmp_path: Path) -> None
     (tmp_path / "train.csv").rename(tmp_path / "train.parquet")
     with pytest.raises(DataError, match=r"train\.parquet"):
         read(tmp_path)
+
+
+def test_ids_that_are_spelled_differently_in_test(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", ["id", "a", "b", "y"], [(n, *row, n / 2) for n, row in enumerate(numbers(1, TRAIN))])
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(f"{n:04d}.png", *row) for n, row in enumerate(numbers(2, TEST), 50)])
+    write_table(tmp_path / "sample_submission.csv", ["id", "y"], [(n, 0.0) for n in range(50 + TEST - 1, 49, -1)])
+    found = read(tmp_path)
+    assert found.test.ids.to_list() == [str(n) for n in range(50 + TEST - 1, 49, -1)]
+    assert found.test.table["a"].null_count() == 0
+    assert found.test.table["id"][0] == "0059.png"
+
+
+def test_whole_ratings_of_users_are_numbers(tmp_path: Path) -> None:
+    rng = random.Random(18)
+    rows = [(n, f"u{n % 9}", f"m{rng.randint(0, 12)}", rng.randint(1, 5)) for n in range(90)]
+    write_table(tmp_path / "train.csv", ["id", "user_id", "movie_id", "rating"], rows)
+    write_table(tmp_path / "test.csv", ["id", "user_id", "movie_id"], [(n, f"u{n % 9}", "m3") for n in range(100, 110)])
+    write_table(tmp_path / "sample_submission.csv", ["id", "rating"], [(n, 3) for n in range(100, 110)])
+    found = read(tmp_path)
+    assert shape_of(found) == ("recommender", "regression", ("id",), ("rating",), 90, 10)
+    assert found.problem.metric.name == "rmse"
+
+
+@pytest.mark.parametrize(
+    ("name", "sample", "task"),
+    [
+        ("rooms_count", 2, "regression"),
+        ("target", 0, "regression"),
+        ("class", 1, "multiclass"),
+        ("stars", 3, "ordinal"),
+        ("y", 1, "multiclass"),
+    ],
+)
+def test_few_whole_numbers(tmp_path: Path, name: str, sample: int, task: str) -> None:
+    write_table(tmp_path / "train.csv", ["id", "a", "b", name], [(n, *row, n % 5 + 1) for n, row in enumerate(numbers(1, TRAIN))])
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(n, *row) for n, row in enumerate(numbers(2, TEST), 50)])
+    write_table(tmp_path / "sample_submission.csv", ["id", name], [(50 + n, sample) for n in range(TEST)])
+    assert read(tmp_path).problem.task == task
+
+
+def test_repeated_ids_are_told(tmp_path: Path) -> None:
+    rows = [(max(n, 1), *row, label) for n, (row, label) in enumerate(zip(numbers(1, TRAIN), labels(), strict=True))]
+    simple(tmp_path)
+    write_table(tmp_path / "train.csv", ["id", "a", "b", "fruit"], rows)
+    found = read(tmp_path)
+    assert len(found.train) == TRAIN
+    assert [(finding.code, finding.rows) for finding in found.findings] == [("repeated_ids", ("1",))]

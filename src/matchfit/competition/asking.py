@@ -8,54 +8,20 @@ import polars as pl
 
 from matchfit.competition.layouts.pairs import TARGET as MASK_FILE
 from matchfit.competition.matching import MASK_NAMES, TargetPlan
-from matchfit.competition.names import plain, tokens
+from matchfit.competition.names import plain, tokens, word_set
 from matchfit.competition.problem import SubmissionForm, Task
 from matchfit.competition.values import Shape, numeric_share, separator_of_lists, shape
 
-ORDERED_WORDS = frozenset(
-    [
-        "score",
-        "scores",
-        "rating",
-        "ratings",
-        "grade",
-        "grades",
-        "diagnosis",
-        "severity",
-        "level",
-        "levels",
-        "stage",
-        "sentiment",
-        "quality",
-        "stars",
-        "star",
-        "rank",
-        "points",
-        "degree",
-    ]
+ORDERED_WORDS = word_set(
+    "score scores rating ratings grade grades diagnosis severity level levels stage sentiment quality stars star rank points degree"
 )
-NOMINAL_WORDS = frozenset(
-    ["class", "classes", "category", "label", "labels", "id", "species", "breed", "type", "digit", "code", "kind", "cover"]
+NOMINAL_WORDS = word_set("class classes category label labels id species breed type digit code kind cover")
+QUANTITY_WORDS = word_set(
+    "count counts num number amount quantity qty price cost sales demand age rings visits visitors trips rentals total "
+    "duration time length width height weight temperature distance population income revenue days hours minutes seconds"
 )
-NEGATIVE_WORDS = frozenset(
-    [
-        "cover",
-        "normal",
-        "healthy",
-        "clean",
-        "background",
-        "none",
-        "no",
-        "negative",
-        "benign",
-        "genuine",
-        "real",
-        "original",
-        "ok",
-        "good",
-        "control",
-        "empty",
-    ]
+NEGATIVE_WORDS = word_set(
+    "cover normal healthy clean background none no negative benign genuine real original ok good control empty"
 )
 MAX_LEVELS = 12
 MAX_INTEGER_CLASSES = 20
@@ -86,6 +52,8 @@ def ask(train: pl.DataFrame, plan: TargetPlan, sample: pl.DataFrame | None, pred
     if plan.boxes:
         names = sorted_classes(train[plan.targets[0]]) if len(plan.targets) in (2, 5) else ()
         return Asked(task="detection", form="other", classes=names, note="boxes in train")
+    if asks_masks(predictions) and any(is_mask(train[name], name, ()) for name in plan.targets):
+        return Asked(task="segmentation", form="other", note="run-length masks")
     if len(plan.targets) > 1:
         return _several(train, plan, sample, predictions, long=long)
     column = train[plan.targets[0]]
@@ -256,6 +224,11 @@ def _numbers(column: pl.Series, facts: Shape, name: str, values: pl.Series) -> A
     sample_fractions = bool(len(values)) and not shape(values).whole
     if sample_fractions and shape(values).numeric and facts.distinct > 2 and not words & NOMINAL_WORDS:
         return Asked(task="regression", form="value", note="whole numbers in train, fractions in the sample")
+    unknown = bool(len(values)) and not bool(values.is_in(column.drop_nulls().unique().implode()).any())
+    if (words & QUANTITY_WORDS and not words & NOMINAL_WORDS) or (unknown and not words & (NOMINAL_WORDS | ORDERED_WORDS)):
+        return Asked(
+            task="regression", form="value", note=f"{facts.distinct} different whole numbers that count or measure something"
+        )
     if facts.distinct <= MAX_LEVELS and words & ORDERED_WORDS:
         return Asked(
             task="ordinal",

@@ -131,7 +131,7 @@ def _words(filled: pl.Series, look: pl.Series, words: set[str]) -> FeatureKind:
     letters = float((look.str.count_matches(r"\p{L}") / look.str.len_chars()).mean() or 0.0)  # type: ignore[arg-type]
     wordy = mean_words >= 2.5 or unspaced >= 5 or (mean_words >= 1.6 and mean_chars >= 8 and distinct > 0.3)
     varied = look.n_unique() > min(20, 0.5 * len(look)) or (mean_words >= 4 and look.n_unique() > 8)
-    if words & NAME_WORDS and mean_words < 5:
+    if words & NAME_WORDS and mean_words < 7:
         wordy = False
     strand = mean_chars >= 20 and letters > 0.8 and mean_words < 1.1 and distinct > 0.3 and not _codes(look)
     if strand and varied:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from matchfit.competition.catalog import Sheet
-from matchfit.competition.keys import Keys, key_series, member_share, same_column, split_long
+from matchfit.competition.keys import Keys, key_series, loose, member_share, same_column, split_long
 from matchfit.competition.names import TEST_WORDS, TRAIN_WORDS
 from matchfit.competition.roles import ANSWER_WORDS
 from matchfit.core.findings import Finding
@@ -81,6 +81,10 @@ def test_side(test: pl.DataFrame | None, sample: pl.DataFrame | None, keys: Keys
         return Side(*_unique(own, table))
     if keys.expand and table is not None:
         return _expanded(sample, table, keys)
+    if keys.loosely and own is not None and table is not None:
+        spelled = pl.DataFrame({"key": loose(sample[keys.ids[0]].fill_null("")), "spelled": sample[keys.ids[0]]})
+        both = pl.DataFrame({"key": loose(own), "own": own}).join(spelled, on="key", how="left", maintain_order="left")
+        own = both.select(pl.coalesce("spelled", "own").alias("id"))["id"]
     asked = _asked_ids(sample, own, table, keys)
     if own is None or table is None:
         table = _id_table(sample, keys, asked)

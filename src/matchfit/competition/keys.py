@@ -36,6 +36,7 @@ class Keys:
     lookup: str = ""  # test's column of the submission's ids, where test's rows are parts of an item
     item_ids: tuple[str, ...] = ()  # those of `ids` that name the item, when not all do
     expand: bool = False  # the first of two key columns has a row in test, the second only stands in the submission's ids
+    loosely: bool = False  # ids of test and submission are the same but for suffixes and zeros
     by_row: bool = False
     note: str = ""
 
@@ -146,9 +147,10 @@ def _against_table(
     for name in ids if wanted else [name for name in sample.columns[:2] if sample[name].n_unique() > 0.5 * sample.height]:
         key = (
             _renamed(sample, name, test)
+            or _loosely(sample, name, test)
+            or _numbered(sample, name, test)
             or _composite(sample, name, test)
             or _long(sample, name, test, train)
-            or _numbered(sample, name, test)
         )
         if key is not None:
             return key
@@ -200,6 +202,26 @@ def _renamed(sample: pl.DataFrame, name: str, test: pl.DataFrame) -> Keys | None
         test_columns=(column,),
         note=f"values of {name!r} stand in the column {column!r} of test",
     )
+
+
+def loose(ids: pl.Series) -> pl.Series:
+    """Ids without what programs add or take away: the suffix of a file, leading zeros, `.0`."""
+    bare = ids.str.to_lowercase().str.replace(
+        r"\.(jpe?g|png|bmp|gif|tiff?|webp|dcm|dicom|wav|mp3|flac|ogg|csv|txt|npy|json|parquet)$", ""
+    )
+    return bare.str.replace(r"^(\d+)\.0$", "$1").str.replace(r"^0+(\d)", "$1")
+
+
+def _loosely(sample: pl.DataFrame, name: str, test: pl.DataFrame) -> Keys | None:
+    asked = loose(sample[name].fill_null(""))
+    if asked.n_unique() < sample.height:
+        return None
+    own = same_column(name, test.columns)
+    for column in [own] if own else test.columns:
+        if member_share(asked, loose(test[column].fill_null(""))) >= NEARLY and test[column].n_unique() >= NEARLY * test.height:
+            note = f"values of {name!r} stand in {column!r} of test, written differently (suffixes, zeros)"
+            return Keys(ids=(name,), predictions=_rest(sample, (name,)), test_columns=(column,), loosely=True, note=note)
+    return None
 
 
 def _composite(sample: pl.DataFrame, name: str, test: pl.DataFrame) -> Keys | None:

@@ -24,6 +24,12 @@ SUBMISSION_WORDS = frozenset(
 )
 EXAMPLE_WORDS = frozenset({"sample", "example", "format", "template", "gender", "benchmark", "baseline", "demo"})
 
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, for tables of words."""
+    return frozenset(text.split())
+
+
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 
 

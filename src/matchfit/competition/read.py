@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from matchfit.competition import asking, attach, gather, overrides
+from matchfit.competition.asking import Asked
 from matchfit.competition.catalog import read_catalog
 from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.features import find_features
@@ -88,6 +89,9 @@ def _assemble(reading: Reading, keys: Keys, plan: TargetPlan, predictions: tuple
         features = tuple(
             replace(item, kind="text") if item.name in phrases - set(config.column_kinds) else item for item in features
         )
+    if modality == "recommender" and asked.task == "ordinal" and config.task is None:
+        asked = Asked(task="regression", form="value", note=f"{asked.note}; ratings of users are predicted as numbers")
+        log.notes["task"] = f"{asked.task}: {asked.note}"
     log.notes["modality"] = f"{modality}: {why}"
     problem = Problem(
         name=config.name or reading.tree.folder.resolve().name,
@@ -105,7 +109,7 @@ def _assemble(reading: Reading, keys: Keys, plan: TargetPlan, predictions: tuple
         list_length=asked.list_length,
     )
     target_table = train.table.select(plan.targets)
-    find_empty_targets(train, target_table, asked.task, log)
+    find_repeated_ids(train, test, log)
     problem = overrides.settle_metric(problem, target_table, config, reading.tree.folder, log)
     media_known = kind != ""
     return Competition(
@@ -127,18 +131,17 @@ def one_list_a_user(train: pl.DataFrame, keys: Keys, task: str) -> bool:
     return task == "ranking" and bool(columns) and train[columns[0]].n_unique() < 0.9 * train.height
 
 
-def find_empty_targets(train: Side, targets: pl.DataFrame, task: str, log: Log) -> None:
-    if task in ("detection", "segmentation", "multilabel"):
-        return  # no box, no mask, no label
-    empty = targets.select(pl.any_horizontal(pl.all().is_null())).to_series()
-    if bool(empty.any()):
-        log.find(
-            "empty_target",
-            f"{int(empty.sum())} train items have no target.",
-            rows=train.ids.filter(empty).to_list(),
-            severity="error",
-            todo="Remove these rows from train, or name another column with competition.targets.",
-        )
+def find_repeated_ids(train: Side, test: Side, log: Log) -> None:
+    """Ids that stand in several rows of one part: each row stays an item."""
+    for side, name in ((train, "train"), (test, "test")):
+        again = side.ids.filter(side.ids.is_duplicated())
+        if len(again):
+            log.find(
+                "repeated_ids",
+                f"{again.n_unique()} ids stand in several {name} rows ({len(again)} rows); each row is an item of its own.",
+                rows=again.unique(maintain_order=True).to_list(),
+                todo="Look whether these rows are copies; set competition.id when another column identifies an item.",
+            )
 
 
 def _first(names: tuple[str, ...]) -> str | None:
