@@ -17,11 +17,13 @@ $(VENV)/.ready: $(PINS)
 	touch $@
 
 demo: env  ## environment, built-in competition, the main job end to end
+	rm -rf runs/demo
 	$(BIN)/matchfit demo digits runs/demo/digits
-	$(BIN)/matchfit inspect runs/demo/digits
-	$(BIN)/matchfit train runs/demo/digits --out runs/demo/run
+	$(BIN)/matchfit inspect runs/demo/digits --workspace runs/demo/workspace
+	$(BIN)/matchfit train runs/demo/digits --workspace runs/demo/workspace --out runs/demo/run
 	$(BIN)/matchfit check runs/demo/run/submission.csv runs/demo/digits
 	$(BIN)/python -m benchmarks.score runs/demo/run/submission.csv runs/demo/digits-solution/solution.csv --metric accuracy
+	@echo "All of it is in runs/demo: run/submission.csv, run/record.json, run/oof.csv, workspace/matchfit.yaml"
 
 test: env  ## environment, all that CI runs
 	$(MAKE) check VENV=$(VENV)

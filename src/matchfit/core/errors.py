@@ -9,6 +9,9 @@ import difflib
 from collections.abc import Iterable
 
 
+MOST_LISTED = 60  # names in one message
+
+
 class MatchfitError(Exception):
     """A fault that the user can act upon.
 
@@ -61,10 +64,17 @@ class MissingDependencyError(MatchfitError):
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
-    """The part of a message that lists what there is, the nearest name first: `did you mean 'lr'? one of: …`."""
-    names = sorted(choices)
+    """The part of a message that lists what there is, the nearest name first: `did you mean 'lr'? one of: …`.
+
+    Of many names only the nearest are listed, with how many there are.
+    """
+    names = sorted(set(choices))
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    listed = f"one of: {', '.join(names)}"
+    shown = names
+    if len(names) > MOST_LISTED:
+        shown = difflib.get_close_matches(name, names, n=6, cutoff=0.3) or names[:6]
+    rest = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
+    listed = f"one of: {', '.join(shown)}{rest}"
     return f"did you mean {close[0]!r}? {listed}" if close else listed
 
 
