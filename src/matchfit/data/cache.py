@@ -14,6 +14,7 @@ Shapes: N items, H rows, W columns, 3 channels.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import time
@@ -32,6 +33,7 @@ from matchfit.competition.problem import Items
 from matchfit.core.console import progress
 from matchfit.core.durations import format_duration
 from matchfit.core.errors import BudgetError, DataError, MatchfitError
+from matchfit.core.machine import cores
 from matchfit.core.records import read_record, write_atomically, write_record
 from matchfit.data.housekeeping import DEFAULT_BUDGET_BYTES, draft_folder, make_room, remove_folder
 from matchfit.media import Facts, MediaError, Preprocessing, count_facts, decode, prepare_decoded
@@ -64,7 +66,7 @@ class ImageCache:
 
     def touch(self) -> None:
         """Mark the cache as in use, so that making room for another one passes it over."""
-        if (self.folder / INDEX).exists():
+        with contextlib.suppress(OSError):  # read-only, or removed while it is mapped: it serves all the same
             os.utime(self.folder / INDEX)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -97,7 +99,7 @@ def build_cache(
     needed = len(items) * height * width * 3
     make_room(folder / "images", needed, budget_bytes, say)
     with draft_folder(folder / "images") as draft:
-        _fill(draft, items, record, key, say, workers or len(os.sched_getaffinity(0)))
+        _fill(draft, items, record, key, say, workers or cores())
         try:
             draft.rename(place)
         except OSError:  # another process was first; its cache has the same key, hence the same pixels
@@ -189,7 +191,10 @@ def _allocate(path: Path, shape: tuple[int, ...]) -> npt.NDArray[np.uint8]:
         return np.zeros(shape, np.uint8)
     with path.open("wb") as file:
         try:
-            os.posix_fallocate(file.fileno(), 0, size)
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, size)
+            else:
+                file.truncate(size)
         except OSError as error:
             raise BudgetError(
                 str(path.parent.parent),
