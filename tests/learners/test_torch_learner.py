@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from torch_toys import ToyModality, accuracy, toy_context, toy_data, toy_fold, toy_learner
 
+from matchfit.core.durations import Deadline
 from matchfit.core.errors import BudgetError, ConfigError, DataError, MetricError, RunError
 from matchfit.learners.base import Fold
 
@@ -191,6 +193,28 @@ def test_a_deadline_shortens_the_run_before_it_starts_and_the_schedule_with_it(t
     planned = next(number for number, line in enumerate(lines) if "epochs; the schedule ends there" in line)
     assert planned < next(number for number, line in enumerate(lines) if "gradient" in line)
     assert facts["events"][0]["event"] == "planned_by_time"
+
+
+class Running(Deadline):
+    """Plenty of time for `calls` questions, then none."""
+
+    calls = 12
+
+    def left(self):
+        object.__setattr__(self, "calls", self.calls - 1)
+        return 1e6 if self.calls > 0 else -1.0
+
+
+def test_time_that_runs_out_stops_at_once_and_a_resumed_run_goes_on(tmp_path):
+    lines = []
+    context = replace(toy_context(tmp_path, lines=lines), deadline=Running(1.0))
+    learner, state, _, items = fit(tmp_path, context=context)
+    facts = learner.describe(state)
+    assert 0 < facts["steps"] < 24
+    assert facts["events"][-1]["event"] == "stopped_by_time"
+    assert np.isfinite(learner.predict(state, items, context).scores_NK).all()
+    resumed = fit(tmp_path, context=toy_context(tmp_path, resume=True))[1]
+    assert resumed.facts["steps"] == 24
 
 
 def test_a_device_that_is_not_there_is_named(tmp_path):
