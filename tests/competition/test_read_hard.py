@@ -531,3 +531,40 @@ def test_repeated_ids_are_told(tmp_path: Path) -> None:
     found = read(tmp_path)
     assert len(found.train) == TRAIN
     assert [(finding.code, finding.rows) for finding in found.findings] == [("repeated_ids", ("1",))]
+
+
+def test_a_row_for_each_target_of_a_scan_without_a_test_table(tmp_path: Path) -> None:
+    rng = random.Random(19)
+    parts = ["overall", "C1", "C2"]
+    write_table(
+        tmp_path / "train.csv", ["StudyUID", *parts], [(f"1.2.{n}", *[rng.randint(0, 1) for _ in parts]) for n in range(100, 124)]
+    )
+    write_table(
+        tmp_path / "sample_submission.csv",
+        ["row_id", "fractured"],
+        [(f"1.2.{n}_{part}", 0.5) for n in range(500, 508) for part in parts],
+    )
+    for side, ids in (("train", range(100, 124)), ("test", range(500, 508))):
+        put_all(tmp_path / f"{side}_images", {f"1.2.{n}/{k}.png": picture((n, k), kind="png") for n in ids for k in (1, 2, 3)})
+    found = read(tmp_path)
+    assert shape_of(found) == ("image", "multilabel", ("row_id",), tuple(parts), 24, 8)
+    assert found.train.media is not None
+    assert found.train.media[0] == "train_images/1.2.100/2.png"
+
+
+def test_a_table_in_each_folder(tmp_path: Path) -> None:
+    for trip in ("monday", "tuesday", "friday"):
+        write_table(
+            tmp_path / "train" / trip / "truth.csv",
+            ["millis", "a", "lat", "lng"],
+            [(n, a, a * 2, n / 7) for n, (a, _) in enumerate(numbers(len(trip), 12))],
+        )
+    write_table(tmp_path / "sample_submission.csv", ["trip", "millis", "lat", "lng"], [("sunday", n, 0.0, 0.0) for n in range(8)])
+    found = read(tmp_path)
+    assert (found.problem.task, found.problem.targets, len(found.train), len(found.test)) == (
+        "multiregression",
+        ("lat", "lng"),
+        36,
+        8,
+    )
+    assert found.problem.id_columns == ("trip", "millis")

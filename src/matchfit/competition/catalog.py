@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 import polars as pl
 
 from matchfit.competition.files import FileTree
-from matchfit.competition.names import SUBMISSION_WORDS, TABLE_SUFFIXES, TEST_WORDS, TRAIN_WORDS, bare, is_prose, stem, tokens
+from matchfit.competition.names import SUBMISSION_WORDS, TABLE_SUFFIXES, TEST_WORDS, TRAIN_WORDS, bare, is_prose, side, stem, tokens
 from matchfit.competition.tables import Table, read_table
 from matchfit.core.errors import DataError, nearest
 from matchfit.core.findings import Finding
@@ -44,6 +44,11 @@ class Sheet:
     @cached_property
     def words(self) -> frozenset[str]:
         return frozenset(tokens(self.name))
+
+    @cached_property
+    def side(self) -> str:
+        """`train` or `test` as the sheet's folders say, else ''."""
+        return side(*PurePosixPath(self.path).parts[:-1])
 
     @property
     def depth(self) -> int:

@@ -367,7 +367,7 @@ def _without_table(sample: pl.DataFrame, train: pl.DataFrame | None, media: pl.D
     for name in sample.columns:
         if media_files.match(sample[name].fill_null(""), media, wanted="test") is not None:
             return Keys(ids=(name,), predictions=_rest(sample, (name,)), note=f"values of {name!r} are names of test files")
-    files = media.filter(pl.col("side") == "test")["stem"]
+    files = media_files.item_names(media, "test")
     for name in sample.columns[:2]:
         found = long_parts(sample[name].fill_null(""), files) if sample.height else None
         if found is not None:
@@ -385,7 +385,7 @@ def _without_table(sample: pl.DataFrame, train: pl.DataFrame | None, media: pl.D
     first = known[:1] if known and known[0] == sample.columns[0] else []
     candidates = [*first, *(name for name in sample.columns if name not in first)][: max(sample.width - 1, 1)]
     ids = _shortest_key(sample, tuple(candidates)) if sample.height > 1 else ()
-    if not ids or len(ids) > 3 or any(_only_placeholder(sample[name]) and sample.height > 1 for name in ids):
+    if not ids or len(ids) > 3 or (_only_placeholder(sample[ids[-1]]) and sample.height > 1):
         ids = tuple(candidates[:1])
     if sample.width > 1 and len(ids) == sample.width:
         ids = ids[:-1]
@@ -407,6 +407,7 @@ def _train_columns(keys: Keys, train: pl.DataFrame, media: pl.DataFrame) -> tupl
             return tuple(column for column in found if column)
     free = [name for name in train.columns if name not in keys.predictions and train[name].n_unique() == train.height]
     for name in free:
-        if media_files.match(train[name].fill_null(""), media, wanted="train") is not None:
+        names = train[name].fill_null("")
+        if any(search(names, media, wanted="train") is not None for search in (media_files.match, media_files.slices)):
             return (name,)
     return next(((name,) for name in free if {"train", "id"} <= set(tokens(name))), ())

@@ -157,6 +157,12 @@ def _tails(pool: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(both)
 
 
+def item_names(media: pl.DataFrame, wanted: str) -> pl.Series:
+    """Names that items of one side may have: of files without suffix, and of their folders."""
+    pool = media.filter(pl.col("side") == wanted)
+    return pl.concat([pool["stem"].alias("name"), pool["folder"].str.extract(r"([^/]+)$", 1).alias("name")]).drop_nulls().unique()
+
+
 def slices(keys: pl.Series, media: pl.DataFrame, *, wanted: str) -> Match | None:
     """Items that are folders of files (the slices of a scan): the middle file stands for the item."""
     pool = media.filter(pl.col("side").is_in([wanted, ""]) & pl.col("kind").is_in(["image", "array"]))

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from matchfit.competition import asking, attach, gather, overrides
+from matchfit.competition import media as media_files
 from matchfit.competition.asking import Asked
 from matchfit.competition.catalog import read_catalog
 from matchfit.competition.config import CompetitionConfig
@@ -151,7 +152,7 @@ def _first(names: tuple[str, ...]) -> str | None:
 def test_items(reading: Reading, keys: Keys) -> Side:
     test = gather.test_side(reading.test, reading.sample, keys, reading.log)
     if len(test.ids) and keys.suffixes and reading.test is None and reading.sample is not None:
-        files = reading.media.filter(pl.col("side") == "test")["stem"]
+        files = media_files.item_names(reading.media, "test")
         items = split_long(test.ids, files, keys.joint).unique(maintain_order=True).alias("id")
         test = Side(items, pl.DataFrame({keys.ids[0]: items}))
     if not len(test.ids):

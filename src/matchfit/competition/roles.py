@@ -199,7 +199,8 @@ def _train_score(sheet: Sheet, roles: Roles) -> float:
     words = sheet.words
     score = 3.0 * bool(words & TRAIN_WORDS) + 1.0 * bool(words & LABEL_WORDS) + 1.0 * bool(words & VALID_WORDS) - 0.5 * sheet.depth
     score += 1.0 * bool(words and words <= TRAIN_WORDS)
-    if words & TEST_WORDS and not words & TRAIN_WORDS:
+    score += 1.0 * (sheet.side == "train")
+    if (words & TEST_WORDS and not words & TRAIN_WORDS) or sheet.side == "test":
         score -= 6.0
     if roles.sample is not None:
         sample = roles.sample
@@ -236,9 +237,11 @@ def _train_reasons(sheet: Sheet, roles: Roles) -> list[str]:
 
 
 def _continues(sheet: Sheet, first: Sheet) -> bool:
-    """Another part of train: the same columns, other rows."""
+    """Another part of train: the same columns, other rows; or the table of the same name in another folder (a folder a trip, a store)."""
     if {plain(name) for name in sheet.columns} != {plain(name) for name in first.columns} or sheet.depth > first.depth:
         return False
+    if sheet.name == first.name and sheet.depth == first.depth and sheet.side == first.side and sheet.path != first.path:
+        return True
     if not sheet.words & (TRAIN_WORDS | VALID_WORDS):
         return False
     keys = sheet.head[:, 0]
