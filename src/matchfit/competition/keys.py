@@ -407,7 +407,7 @@ def _train_columns(keys: Keys, train: pl.DataFrame, media: pl.DataFrame) -> tupl
             return tuple(column for column in found if column)
     free = [name for name in train.columns if name not in keys.predictions and train[name].n_unique() == train.height]
     for name in free:
-        names = train[name].fill_null("")
-        if any(search(names, media, wanted="train") is not None for search in (media_files.match, media_files.slices)):
+        cells = train[name].fill_null("")
+        if any(search(cells, media, wanted="train") is not None for search in (media_files.match, media_files.slices)):
             return (name,)
     return next(((name,) for name in free if {"train", "id"} <= set(tokens(name))), ())
