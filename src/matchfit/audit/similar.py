@@ -56,12 +56,14 @@ def bars(thumbs_N: npt.NDArray[np.uint8], described_ND: Floats, *, seed: int = 0
     """The least correlations (colour, structure) of a copy in this collection.
 
     Drawings of one letter, or scans of one organ, agree by nature. How much is seen from images that are hardly copies: a sample of images
-    and the neighbour of each that is NEIGHBOUR-th by descriptor. A copy must close BAR_GAP of the median distance from there to 1.
+    and the neighbour of each that is NEIGHBOUR-th by descriptor (the second in small
+    collections). A copy must close BAR_GAP of the median distance from there to 1.
     """
     sample = np.random.default_rng(seed).permutation(len(thumbs_N))[:REFERENCE_ROWS]
     if len(thumbs_N) < 2 * NEIGHBOUR:
         return COLOUR_BAR, STRUCTURE_BAR
-    nearest = np.argpartition(-(described_ND[sample] @ described_ND.T), NEIGHBOUR, axis=1)[:, NEIGHBOUR]
+    place = NEIGHBOUR if len(thumbs_N) >= 100 * NEIGHBOUR else 2  # the fifth of few is far away; place 0 is the image itself
+    nearest = np.argpartition(-(described_ND[sample] @ described_ND.T), place, axis=1)[:, place]
     colour, structure = (float(np.median(values)) for values in agreement(thumbs_N[sample], thumbs_N[nearest]))
     return max(COLOUR_BAR, 1 - (1 - BAR_GAP) * (1 - colour)), max(STRUCTURE_BAR, 1 - (1 - BAR_GAP) * (1 - structure))
 
