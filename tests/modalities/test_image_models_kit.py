@@ -31,17 +31,17 @@ def images(num: int) -> torch.Tensor:
 def test_it_learns(name: str) -> None:
     torch.manual_seed(0)
     model = make_model(name, num_outputs=3, size_HW=SIZE)
-    pictures, labels = images(6), torch.tensor([0, 1, 2, 0, 1, 2])
+    pictures, labels = images(4), torch.tensor([0, 1, 2, 0])
     optimizer = torch.optim.AdamW(model.parameters(), 2e-3)
     losses = []
-    for _ in range(10):
+    for _ in range(7):
         loss = nn.functional.cross_entropy(model(pictures), labels)
         loss.backward()
         assert all(parameter.grad is not None for parameter in model.parameters())
         optimizer.step()
         optimizer.zero_grad()
         losses.append(float(loss.detach()))
-    assert losses[-1] < 0.7 * losses[0]
+    assert losses[-1] < 0.8 * losses[0]
 
 
 def test_the_seed_decides_the_first_weights_and_construction_draws_nothing_else(name: str) -> None:

@@ -25,9 +25,17 @@ def test_the_small_network_takes_any_small_size(size: tuple[int, int]) -> None:
     assert model(torch.randn(2, 3, *size)).shape == (2, 2)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.parametrize("prefix", ["", "module.", "_orig_mod.module.", "model."])
-@pytest.mark.parametrize("container", ["safetensors", "plain", "nested"])
+@pytest.mark.parametrize(
+    ("name", "prefix", "container"),
+    [
+        *(
+            (name, prefix, "safetensors")
+            for name, prefix in zip(FAMILIES, ["", "module.", "_orig_mod.", "model.", ""], strict=True)
+        ),
+        *(("test_resnet", prefix, "plain") for prefix in ("", "module.", "_orig_mod.module.", "model._orig_mod.")),
+        ("test_vit", "module.", "nested"),
+    ],
+)
 def test_files_load_strictly_with_a_new_head(tmp_path: Path, name: str, prefix: str, container: str) -> None:
     source = make_model(name, num_outputs=7, size_HW=(32, 32))
     state = {prefix + key: value.clone() for key, value in source.state_dict().items()}
