@@ -1,6 +1,6 @@
 """From decision values to class probabilities, fitted on rows that the decision values were not fitted on.
 
-softmax(s · d + U d + b): temperature scaling (Guo et al. 2017) and, for few classes, a matrix drawn towards zero, as in their matrix scaling.
+softmax(s · d + U d + b): temperature scaling (Guo et al. 2017) and, for few classes, a matrix and a shift drawn towards zero.
 Binary problems and labels use the same with two columns (0, d), which is Platt's sigmoid.
 
 Shapes: N rows, K classes, F decision values (the first K belong to the classes).
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Float64 = npt.NDArray[np.float64]
 
-FULL_CLASSES = 12  # a full matrix up to here; beyond, one scale and a shift for each class
+FULL_CLASSES = 12  # a matrix and a shift up to here; beyond, the scale alone: a hold-out has too few rows of each of many classes
 PENALTY = 1.0  # on the squares of U and b, against the sum of log losses
 START_SCALE = 3.0  # of margins; also used where there is nothing to fit on
 
@@ -57,7 +57,7 @@ def fit_calibrator(decisions_NF: Float64, truth_N: npt.NDArray[np.int64], num_cl
         weights = parameters[0] * np.eye(num_classes, values)
         if full:
             weights = weights + parameters[1 : 1 + size].reshape(num_classes, values)
-        return weights, parameters[1 + size :]
+        return weights, parameters[1 + size :] if full else np.zeros(num_classes)
 
     def loss(parameters: Float64) -> tuple[float, Float64]:
         weights, shift = unpacked(parameters)
@@ -65,11 +65,11 @@ def fit_calibrator(decisions_NF: Float64, truth_N: npt.NDArray[np.int64], num_cl
         value = -np.log(np.maximum(probability[np.arange(rows), truth_N], 1e-300)).sum() + PENALTY / 2 * (parameters[1:] ** 2).sum()
         error = probability - truth_NK
         slope = error.T @ decisions_NF
-        gradient = np.concatenate([[np.trace(slope[:, :num_classes])], slope.ravel() if full else [], error.sum(axis=0)])
+        gradient = np.concatenate([[np.trace(slope[:, :num_classes])], *((slope.ravel(), error.sum(axis=0)) if full else ())])
         gradient[1:] += PENALTY * parameters[1:]
         return float(value) / rows, gradient / rows
 
-    start = np.zeros(1 + size + num_classes)
+    start = np.zeros(1 + (size + num_classes if full else 0))
     start[0] = START_SCALE
     found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
     return Calibrator(*unpacked(found.x))

@@ -31,12 +31,10 @@ Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
 HOLD_OUT = 0.2
-# (scaled by naive Bayes ratios, strength of liblinear); the hold-out's log loss chooses
-CANDIDATES = ((True, 0.25), (True, 0.5), (True, 1.0), (False, 0.3), (False, 1.0))
-MANY_CANDIDATES = ((False, 0.5), (False, 1.0), (False, 2.0))
+# Members, whose probabilities are averaged: (scaled by naive Bayes ratios, strength of liblinear).
+FEW = ((True, 0.5), (False, 0.3))
+MANY = ((False, 1.0),)
 MANY_CLASSES = 20  # more than this: many small classes, for which the scaling does not pay
-USUAL = (True, 0.5)
-MANY_USUAL = (False, 1.0)
 PENALTIES = (0.3, 1.0, 3.0, 10.0)  # of the ridge regression; the hold-out's squared error chooses
 MAX_GRAMS = 1_000_000
 MAX_WEIGHTS = 100_000_000  # grams times classes
@@ -46,11 +44,12 @@ CHUNK_ROWS = 20_000  # of one prediction step
 
 @dataclass(frozen=True, kw_only=True)
 class TfidfState:
-    """`kind` says which parts there are: classes (machines, one calibrator), labels (machines, a calibrator each), values (ridge)."""
+    """`kind` says which parts there are: classes (members with a calibrator each), labels (one member, a calibrator for each
+    label), values (ridge)."""
 
     kind: str
     features: TextFeatures
-    machines: Machines | None = None
+    machines: tuple[Machines, ...] = ()
     ridge: Ridge | None = None
     calibrators: tuple[Calibrator, ...] = ()
     logarithm: bool = False  # the ridge regression learnt log(1 + value)
@@ -107,11 +106,11 @@ class TfidfLearner(Learner[TfidfState]):
             values = state.ridge.values(matrix_NV)
             values = np.expm1(values) if state.logarithm else values
             return _as_probabilities(values, self.problem.task) if self.problem.classes else values
-        assert state.machines is not None
-        decisions = _decisions(state.machines, state.ridge, matrix_NV)
         if state.kind == "labels":
-            return _label_probabilities(decisions, state.calibrators)
-        return state.calibrators[0].probabilities(decisions)
+            return _label_probabilities(state.machines[0].decisions(matrix_NV), state.calibrators)
+        members = zip(state.machines, state.calibrators, strict=True)
+        scores = [found.probabilities(_decisions(machines, state.ridge, matrix_NV)) for machines, found in members]
+        return np.asarray(np.mean(scores, axis=0), dtype=np.float64)
 
     def save(self, state: TfidfState, directory: Path) -> None:
         from matchfit.learners.estimators.tfidf_files import save
@@ -157,43 +156,42 @@ def fit_classes(job: _Job, *, ordinal: bool) -> dict[str, Any]:
     truth_N = job.targets.values.astype(np.int64)
     num_classes = len(job.targets.classes)
     member_NK = truth_N[:, None] == np.arange(num_classes)
-    candidates, usual = (CANDIDATES, USUAL) if num_classes <= MANY_CLASSES else (MANY_CANDIDATES, MANY_USUAL)
-    fit, hold = job.inner
-    chosen, calibrator, loss = usual, uncalibrated(num_classes, num_classes + ordinal), None
     numbers_N1 = truth_N[:, None].astype(np.float64)
-    if len(hold):
-        inner_ridge = fit_ridge(job.matrix[fit], numbers_N1[fit], penalty=1.0) if ordinal else None
-        for candidate in candidates:
+    fit, hold = job.inner
+    everything = np.arange(len(truth_N))
+    inner_ridge = fit_ridge(job.matrix[fit], numbers_N1[fit], penalty=1.0) if ordinal and len(hold) else None
+    machines, calibrators, losses = [], [], []
+    for choice in FEW if num_classes <= MANY_CLASSES else MANY:
+        calibrator = uncalibrated(num_classes, num_classes + ordinal)
+        if len(hold):
             job.check_time()
-            machines = job.machines(fit, member_NK, candidate)
-            decisions = _decisions(machines, inner_ridge, job.matrix[hold])
-            found = fit_calibrator(decisions, truth_N[hold], num_classes)
-            probability = found.probabilities(decisions)[np.arange(len(hold)), truth_N[hold]]
-            candidate_loss = float(-np.log(np.maximum(probability, 1e-15)).mean())
-            if loss is None or candidate_loss < loss:
-                chosen, calibrator, loss = candidate, found, candidate_loss
-    job.check_time()
-    machines = job.machines(np.arange(len(truth_N)), member_NK, chosen)
+            decisions = _decisions(job.machines(fit, member_NK, choice), inner_ridge, job.matrix[hold])
+            calibrator = fit_calibrator(decisions, truth_N[hold], num_classes)
+            probability = calibrator.probabilities(decisions)[np.arange(len(hold)), truth_N[hold]]
+            losses.append(float(-np.log(np.maximum(probability, 1e-15)).mean()))
+        job.check_time()
+        machines.append(job.machines(everything, member_NK, choice))
+        calibrators.append(calibrator)
     ridge = fit_ridge(job.matrix, numbers_N1, penalty=1.0) if ordinal else None
-    facts = {"scaled": chosen[0], "strength": chosen[1], "hold_out_log_loss": loss, "hold_out_rows": len(hold)}
-    return {"kind": "classes", "machines": machines, "ridge": ridge, "calibrators": (calibrator,), "facts": facts}
+    facts = {"hold_out_log_losses": losses, "hold_out_rows": len(hold)}
+    return {"kind": "classes", "machines": tuple(machines), "ridge": ridge, "calibrators": tuple(calibrators), "facts": facts}
 
 
 def fit_labels(job: _Job) -> dict[str, Any]:
     member_NK = job.targets.values.astype(np.float64) > 0.5
     num_labels = member_NK.shape[1]
-    usual = USUAL if num_labels <= MANY_CLASSES else MANY_USUAL
+    choice = (FEW if num_labels <= MANY_CLASSES else MANY)[0]
     fit, hold = job.inner
     calibrators = tuple(uncalibrated(2, 2) for _ in range(num_labels))
     if len(hold):
         job.check_time()
-        decisions = job.machines(fit, member_NK, usual).decisions(job.matrix[hold])
+        decisions = job.machines(fit, member_NK, choice).decisions(job.matrix[hold])
         truth_NK = member_NK[hold].astype(np.int64)
         calibrators = tuple(fit_calibrator(_two(decisions[:, k]), truth_NK[:, k], 2) for k in range(num_labels))
     job.check_time()
-    machines = job.machines(np.arange(len(member_NK)), member_NK, usual)
-    facts = {"scaled": usual[0], "strength": usual[1], "hold_out_rows": len(hold)}
-    return {"kind": "labels", "machines": machines, "calibrators": calibrators, "facts": facts}
+    machines = job.machines(np.arange(len(member_NK)), member_NK, choice)
+    facts = {"hold_out_rows": len(hold)}
+    return {"kind": "labels", "machines": (machines,), "calibrators": calibrators, "facts": facts}
 
 
 def fit_values(job: _Job, *, logarithm: bool) -> dict[str, Any]:

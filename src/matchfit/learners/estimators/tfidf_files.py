@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -20,20 +20,21 @@ if TYPE_CHECKING:
 SCHEMA = 1
 WEIGHTS = "weights.safetensors"
 RECORD = "learner.json"
+MACHINE_PARTS = ("ratio_VK", "weights_VK", "shift_K")
 
 
 def save(state: TfidfState, directory: Path) -> None:
     from safetensors.numpy import save as to_bytes
 
     record, arrays = to_parts(state.features)
-    if state.machines is not None:
-        arrays |= {f"machines.{name}": getattr(state.machines, name) for name in ("ratio_VK", "weights_VK", "shift_K")}
+    for number, machines in enumerate(state.machines):
+        arrays |= {f"machines.{number}.{name}": getattr(machines, name) for name in MACHINE_PARTS}
     if state.ridge is not None:
         arrays |= {f"ridge.{name}": getattr(state.ridge, name) for name in ("weights_VK", "shift_K", "low_K", "high_K")}
     for number, calibrator in enumerate(state.calibrators):
         arrays |= {f"calibrator.{number}.weights": calibrator.weights_KF, f"calibrator.{number}.shift": calibrator.shift_K}
     content = to_bytes({name: np.ascontiguousarray(array) for name, array in arrays.items()})
-    write_atomically(directory / WEIGHTS, lambda file: _write(file, content))
+    write_atomically(directory / WEIGHTS, lambda file: write_all(file, content))
     write_record(
         directory / RECORD,
         schema=SCHEMA,
@@ -41,13 +42,14 @@ def save(state: TfidfState, directory: Path) -> None:
         kind=state.kind,
         features=record,
         logarithm=state.logarithm,
+        num_machines=len(state.machines),
         num_calibrators=len(state.calibrators),
         arrays=sorted(arrays),
         facts=state.facts,
     )
 
 
-def _write(file: Any, content: bytes) -> None:
+def write_all(file: BinaryIO, content: bytes) -> None:
     file.write(content)
 
 
@@ -57,9 +59,10 @@ def load(directory: Path) -> TfidfState:
 
     record = read_record(directory / RECORD, schema=SCHEMA)
     arrays = read_arrays(directory / WEIGHTS, record["arrays"])
-    machines = ridge = None
-    if "machines.shift_K" in arrays:
-        machines = Machines(arrays["machines.ratio_VK"], arrays["machines.weights_VK"], arrays["machines.shift_K"])
+    machines = tuple(
+        Machines(*(arrays[f"machines.{number}.{name}"] for name in MACHINE_PARTS)) for number in range(record["num_machines"])
+    )
+    ridge = None
     if "ridge.shift_K" in arrays:
         ridge = Ridge(*(arrays[f"ridge.{name}"] for name in ("weights_VK", "shift_K", "low_K", "high_K")))
     calibrators = tuple(
