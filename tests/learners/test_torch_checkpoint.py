@@ -22,6 +22,14 @@ def test_what_is_written_is_read(tmp_path, as_laid_out):
     assert record == {"schema": 1, "step": 3, "share": 0.1}
 
 
+def test_a_checkpoint_is_as_readable_as_its_folder(tmp_path):
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o755)
+    checkpoint.write(folder / "a.safetensors", {"x": torch.ones(2)}, {})
+    assert (folder / "a.safetensors").stat().st_mode & 0o777 == 0o644
+
+
 def test_a_fault_while_writing_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     path = tmp_path / "a.safetensors"
     checkpoint.write(path, {"x": torch.ones(2)}, {})

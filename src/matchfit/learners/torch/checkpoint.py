@@ -34,6 +34,7 @@ def write(path: Path, tensors: Mapping[str, torch.Tensor], record: Mapping[str, 
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         save_file(_separate(tensors), temporary, metadata={_KEY: text})
+        temporary.chmod(path.parent.stat().st_mode & 0o666)  # as readable as its folder; the format's own writer makes it private
         _flush(temporary)
         temporary.replace(path)
         _flush(path.parent)
