@@ -568,3 +568,44 @@ def test_a_table_in_each_folder(tmp_path: Path) -> None:
         8,
     )
     assert found.problem.id_columns == ("trip", "millis")
+
+
+@pytest.mark.parametrize(
+    ("columns", "targets", "task"),
+    [
+        (("casual", "target"), ("target",), "multiclass"),
+        (("u", "v"), ("u", "v"), "multilabel"),
+        (("label_a", "label_b"), ("label_a", "label_b"), "multilabel"),
+    ],
+)
+def test_targets_without_a_sample(tmp_path: Path, columns: tuple[str, ...], targets: tuple[str, ...], task: str) -> None:
+    def cells(n: int) -> list[object]:
+        return [n * 1.5, "abc"[n % 3]] if "target" in columns else [n % 2, n // 2 % 2]
+
+    write_table(
+        tmp_path / "train.csv", ["id", "a", "b", *columns], [[n, *row, *cells(n)] for n, row in enumerate(numbers(1, TRAIN))]
+    )
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(n, *row) for n, row in enumerate(numbers(2, TEST), 50)])
+    problem = read(tmp_path).problem
+    assert (problem.targets, problem.task, problem.submission_columns) == (targets, task, ("id", *targets))
+
+
+def test_several_possible_targets_are_asked_about(tmp_path: Path) -> None:
+    write_table(
+        tmp_path / "train.csv", ["id", "a", "b", "u", "v"], [(n, *row, n / 3, n / 7) for n, row in enumerate(numbers(1, TRAIN))]
+    )
+    write_table(tmp_path / "test.csv", ["id", "a", "b"], [(n, *row) for n, row in enumerate(numbers(2, TEST), 50)])
+    with pytest.raises(DataError, match=r"'u', 'v'.*competition\.targets"):
+        read(tmp_path)
+    found = read(tmp_path, targets=("v",))
+    assert (found.problem.targets, found.train_only) == (("v",), ("u",))
+
+
+def test_tables_beside_the_data_are_no_train_table(tmp_path: Path) -> None:
+    for name in FRUIT:
+        put_all(tmp_path / "train" / name, {f"{n}.jpg": picture((name, n)) for n in range(12)})
+    put_all(tmp_path / "test", {f"t{n}.jpg": picture(n) for n in range(TEST)})
+    write_table(tmp_path / "sample_submission.csv", ["file", "fruit"], [(f"t{n}.jpg", "apple") for n in range(TEST)])
+    write_table(tmp_path / "data_dictionary.csv", ["column", "meaning"], [("file", "the picture"), ("fruit", "what it shows")])
+    write_table(tmp_path / "notes" / "old_train.csv", ["file", "x"], [("1.jpg", 3)])
+    assert shape_of(read(tmp_path)) == ("image", "multiclass", ("file",), ("label",), 36, TEST)

@@ -16,9 +16,7 @@ TEST_WORDS = frozenset(
     {"test", "testing", "tst", "eval", "evaluation", "unlabeled", "unlabelled", "holdout", "predict", "inference"}
 )
 VALID_WORDS = frozenset({"valid", "validation", "val", "dev"})
-LABEL_WORDS = frozenset(
-    {"label", "labels", "target", "targets", "annotation", "annotations", "truth", "groundtruth", "solution", "classes"}
-)
+LABEL_WORDS = frozenset({"label", "labels", "target", "targets", "annotation", "annotations", "truth", "groundtruth", "solution"})
 SUBMISSION_WORDS = frozenset(
     {"submission", "submissions", "submit", "samplesubmission", "submissionformat", "submissionsample", "sub"}
 )

@@ -156,7 +156,7 @@ def test_items(reading: Reading, keys: Keys) -> Side:
         items = split_long(test.ids, files, keys.joint).unique(maintain_order=True).alias("id")
         test = Side(items, pl.DataFrame({keys.ids[0]: items}))
     if not len(test.ids):
-        found = reading.media.filter((pl.col("side") == "test") & pl.col("kind").is_in(["image", "audio"])).sort("path")
+        found = _test_files(reading)
         if found.is_empty() and reading.sample is not None:
             reading.log.find(
                 "no_test_items",
@@ -177,6 +177,14 @@ def test_items(reading: Reading, keys: Keys) -> Side:
         reading.log.notes["test"] = f"{len(ids)} files of the test folder"
     reading.log.notes.setdefault("test", "the items of the sample submission")
     return test
+
+
+def _test_files(reading: Reading) -> pl.DataFrame:
+    """The files of the test side: pictures and sounds before arrays and a table an item."""
+    files = reading.media.filter((pl.col("side") == "test") & (pl.col("folder") != "")).sort("path")
+    kinds = set(files["kind"].to_list())
+    best = next((kind for kind in media_files.KINDS if kind in kinds), "")
+    return files.filter(pl.col("kind") == best)
 
 
 def _features(

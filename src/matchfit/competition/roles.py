@@ -28,6 +28,7 @@ class Roles:
     sample: Sheet | None = None
     train: list[Sheet] = field(default_factory=list)
     test: Sheet | None = None
+    weak_train: bool = False  # chosen by its name alone: labels elsewhere may be the better answer
     notes: dict[str, str] = field(default_factory=dict)
 
     def others(self, catalog: Catalog) -> list[Sheet]:
@@ -181,11 +182,13 @@ def _train(catalog: Catalog, config: CompetitionConfig, roles: Roles) -> list[Sh
         return [catalog.named(config.train_table, key="train_table")]
     pool = [sheet for sheet in catalog.sheets if sheet not in (roles.sample, roles.test)]
     scored = [(_train_score(sheet, roles), sheet) for sheet in pool]
-    scored = [item for item in scored if item[0] >= 2.0]
+    scored = [item for item in scored if item[0] >= (2.0 if roles.sample is not None else 1.0)]
     if not scored:
         return []
     _score, chosen = max(scored, key=lambda item: (item[0], item[1].head.height, -len(item[1].path)))
     roles.notes["train"] = f"{chosen.path}: " + ", ".join(_train_reasons(chosen, roles))
+    named = roles.sample is not None and (bool(_target_columns(chosen, roles.sample)) or _names_classes(chosen, roles.sample))
+    roles.weak_train = not named and (roles.sample is not None or chosen.depth > 0)
     further = [sheet for _, sheet in scored if sheet is not chosen and _continues(sheet, chosen)]
     if further:
         names = ", ".join(sheet.path for sheet in further)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from matchfit.competition import media as media_files
+from matchfit.competition.asking import is_mask
 from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.keys import Keys, member_share
 from matchfit.competition.layouts.parts import Parts
-from matchfit.competition.matching import CLASS_WORDS
+from matchfit.competition.matching import CLASS_WORDS, box_columns
 from matchfit.competition.names import TEST_WORDS, TRAIN_WORDS, VALID_WORDS, plain, tokens
 from matchfit.core.errors import DataError, nearest
 
@@ -53,12 +54,10 @@ def derive_sample(
     free = [name for name in train.columns if name not in own and (test is None or name not in test.columns) and "\x1f" not in name]
     if config.targets is not None:
         predictions = config.targets
-    elif parts is not None and parts.targets:
+    elif parts is not None and parts.targets and not parts.boxes:
         predictions = parts.targets
-    elif len(free) <= 1 or (test is not None and not _doubtful(free)):
-        predictions = tuple(_likely(free)) if len(free) > 1 else tuple(free)
     else:
-        predictions = tuple(_likely(free))
+        predictions = _asked(train, free, own)
     if not predictions:
         raise DataError(
             "targets",
@@ -103,14 +102,30 @@ def _own_key(
     return ()
 
 
-def _doubtful(free: list[str]) -> bool:
-    return len(free) > 1
+def _asked(train: pl.DataFrame, free: list[str], own: tuple[str, ...]) -> tuple[str, ...]:
+    """What is predicted, of the columns that only train has: the one that looks like a target, a group of equals, boxes, a mask.
 
-
-def _likely(free: list[str]) -> list[str]:
-    """The one column that is called like a target, else the last one of those."""
+    Several that might be meant give nothing: then the user is asked.
+    """
+    repeated = bool(own) and train[own[0]].n_unique() < train.height
+    if repeated and box_columns(train):
+        return ("PredictionString",)
+    masks = [name for name in free if is_mask(train[name], name, ())]
+    if len(masks) == 1:
+        return (masks[0],)
+    if len(free) == 1:
+        return (free[0],)
+    exact = [name for name in free if plain(name) in ("target", "label", "labels", "class", "y", "category")]
+    if len(exact) == 1:
+        return (exact[0],)
+    equals = [name for name in free if _zero_or_one(train[name])]
+    prefixed = [name for name in free if tokens(name)[:1] and tokens(name)[0] in ("target", "label", "y")]
+    for group in (prefixed, equals):
+        if len(group) >= 2:
+            return tuple(group)
     named = [name for name in free if set(tokens(name)) & CLASS_WORDS]
-    exact = [name for name in named if plain(name) in ("target", "label", "labels", "class", "y", "category")]
-    if exact:
-        return exact[-1:]
-    return named[-1:]
+    return (named[0],) if len(named) == 1 else ()
+
+
+def _zero_or_one(column: pl.Series) -> bool:
+    return column.null_count() == 0 and set(column.unique().to_list()) == {"0", "1"}

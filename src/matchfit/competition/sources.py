@@ -48,6 +48,12 @@ def read_parts(reading: Reading) -> None:
         reading.sample = roles.sample.frame()
     if roles.test is not None:
         reading.test = roles.test.frame()
+    parts = _layout(reading) if roles.train and roles.weak_train else None
+    if parts is not None and parts.train.height > 2 * sum(sheet.frame().height for sheet in roles.train):
+        log.notes["train"] = f"not {roles.train[0].path}, which is short and lacks what is asked"
+        roles.train = []
+        _take_parts(reading, parts)
+        return
     if roles.train:
         frames = [sheet.frame() for sheet in roles.train]
         if len(frames) > 1:
@@ -75,7 +81,10 @@ def _take_parts(reading: Reading, parts: Parts) -> None:
     reading.parts, reading.train = parts, parts.train
     if reading.test is None:
         reading.test = parts.test
+    said = reading.log.notes.get("train")
     reading.log.notes.update(parts.notes)
+    if said:
+        reading.log.notes["train"] += f" ({said})"
 
 
 def _same_names(frame: pl.DataFrame, first: pl.DataFrame) -> pl.DataFrame:
