@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from matchfit.competition.builtids import Keys, key_series, loose, member_share, same_column, split_long
 from matchfit.competition.catalog import Sheet
-from matchfit.competition.keys import Keys, key_series, loose, member_share, same_column, split_long
 from matchfit.competition.names import TEST_WORDS, TRAIN_WORDS
 from matchfit.competition.roles import ANSWER_WORDS
 from matchfit.core.findings import Finding

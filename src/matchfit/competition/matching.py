@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from matchfit.competition.keys import same_column
+from matchfit.competition.builtids import same_column
 from matchfit.competition.names import LABEL_WORDS, plain, tokens
 from matchfit.competition.values import separator_of_lists, shape
 from matchfit.core.errors import DataError, nearest

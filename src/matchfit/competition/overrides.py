@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from matchfit.competition.asking import Asked, list_classes, sorted_classes
+from matchfit.competition.builtids import Keys
 from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.gather import Log
-from matchfit.competition.keys import Keys
 from matchfit.competition.matching import TargetPlan
 from matchfit.competition.media import place_of
 from matchfit.competition.metrics import METRICS, parse_name, usual_metric

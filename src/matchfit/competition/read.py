@@ -10,12 +10,12 @@ import polars as pl
 from matchfit.competition import asking, attach, gather, overrides
 from matchfit.competition import media as media_files
 from matchfit.competition.asking import Asked
+from matchfit.competition.builtids import Keys, split_long
 from matchfit.competition.catalog import read_catalog
 from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.features import find_features
 from matchfit.competition.files import FileTree
 from matchfit.competition.gather import Log, Side
-from matchfit.competition.keys import Keys, split_long
 from matchfit.competition.layouts.pairs import TARGET as MASK_FILE
 from matchfit.competition.layouts.pairs import without_masks
 from matchfit.competition.layouts.parts import MEDIA_COLUMN

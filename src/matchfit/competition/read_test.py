@@ -8,11 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from matchfit.competition import attach, gather
+from matchfit.competition.builtids import Keys
 from matchfit.competition.catalog import Catalog, Sheet, read_catalog
 from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.files import FileTree
 from matchfit.competition.gather import Log, Side
-from matchfit.competition.keys import Keys, find_keys
+from matchfit.competition.keys import find_keys
 from matchfit.competition.media import media_table
 from matchfit.competition.names import TEST_WORDS
 from matchfit.competition.problem import Competition, Items, Problem

@@ -6,7 +6,8 @@ import polars as pl
 
 from matchfit.competition import asking, overrides
 from matchfit.competition.asking import asks_masks
-from matchfit.competition.keys import Keys, find_keys, same_column
+from matchfit.competition.builtids import Keys, same_column
+from matchfit.competition.keys import find_keys
 from matchfit.competition.layouts.folders import read_folders
 from matchfit.competition.layouts.pairs import TARGET as MASK_FILE
 from matchfit.competition.layouts.pairs import mask_files

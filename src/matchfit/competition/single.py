@@ -6,8 +6,8 @@ import polars as pl
 
 from matchfit.competition import media as media_files
 from matchfit.competition.asking import is_mask
+from matchfit.competition.builtids import Keys, member_share
 from matchfit.competition.config import CompetitionConfig
-from matchfit.competition.keys import Keys, member_share
 from matchfit.competition.layouts.parts import Parts
 from matchfit.competition.matching import CLASS_WORDS, box_columns
 from matchfit.competition.names import TEST_WORDS, TRAIN_WORDS, VALID_WORDS, plain, tokens

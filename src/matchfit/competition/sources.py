@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from matchfit.competition.asking import asks_masks
+from matchfit.competition.builtids import same_column
 from matchfit.competition.catalog import Catalog
 from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.files import FileTree
 from matchfit.competition.gather import Log
-from matchfit.competition.keys import same_column
 from matchfit.competition.layouts.coco import read_coco
 from matchfit.competition.layouts.folders import read_folders
 from matchfit.competition.layouts.lines import read_line_files
 from matchfit.competition.layouts.pairs import read_pairs
 from matchfit.competition.layouts.parts import Parts
+from matchfit.competition.media import match, slices
 from matchfit.competition.roles import Roles
 from matchfit.competition.single import split_one_table
 from matchfit.core.errors import DataError
@@ -48,7 +49,7 @@ def read_parts(reading: Reading) -> None:
         reading.sample = roles.sample.frame()
     if roles.test is not None:
         reading.test = roles.test.frame()
-    parts = _layout(reading) if roles.train and roles.weak_train else None
+    parts = _layout(reading) if roles.train and roles.weak_train and not _lists_files(reading) else None
     if parts is not None and parts.train.height > 2 * sum(sheet.frame().height for sheet in roles.train):
         log.notes["train"] = f"not {roles.train[0].path}, which is short and lacks what is asked"
         roles.train = []
@@ -75,6 +76,16 @@ def read_parts(reading: Reading) -> None:
     if reading.parts is None:
         raise nothing_found(reading)
     _take_parts(reading, reading.parts)
+
+
+def _lists_files(reading: Reading) -> bool:
+    """The train table names the training files, or their folders, and most of them."""
+    frame = reading.roles.train[0].frame()
+    files = reading.media.filter(pl.col("side") == "train")
+    if frame.height < 0.5 * min(files.height, files["folder"].n_unique()):
+        return False
+    columns = [frame[name].fill_null("") for name in frame.columns]
+    return any(search(column, files, wanted="train") is not None for column in columns for search in (match, slices))
 
 
 def _take_parts(reading: Reading, parts: Parts) -> None:
