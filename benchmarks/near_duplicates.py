@@ -7,7 +7,8 @@ and all of it together. Recall: share of the copies that are paired with their o
 of one original; `unexplained` are the wrong pairs less those whose two originals are a pair themselves (a real near-duplicate). Pairs among
 the originals are counted apart: with labels, the share of them that agrees is printed beside the share that chance would give.
 
-The bars in `matchfit.audit.similar` were set on `--half tune` (pictures at even places); what is reported comes from the others.
+The bars in `matchfit.audit.similar` were set on `--half tune` (pictures at even places); what is reported comes from the others
+(they were looked at once before the bars were final).
 """
 
 from __future__ import annotations

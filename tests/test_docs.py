@@ -36,3 +36,14 @@ def test_paths_in_prose_exist() -> None:
     for page in docs_tool.pages():
         for name in re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|md|txt|toml))`", page.read_text(encoding="utf-8")):
             assert (ROOT / name).exists() or (ROOT / "src" / "matchfit" / name).exists(), f"{page.name} names {name}"
+
+
+def test_every_finding_is_documented() -> None:
+    page = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    codes = set()
+    for path in (ROOT / "src" / "matchfit").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if path.parent.name in {"audit", "competition"} and "Finding" in text:
+            codes |= set(re.findall(r"""(?:code=|\bfind\(\s*|Finding\(\s*)"([a-z_]+)",""", text))
+    assert len(codes) > 30
+    assert {code for code in codes if f"`{code}`" not in page} == set()

@@ -131,7 +131,7 @@ def test_settings_layers_and_errors(tmp_path: Path) -> None:
     assert (settings.train.lr, settings.train.epochs, settings.split.num_folds) == (0.2, 3, 3)
     with pytest.raises(ConfigError, match=r"Did you mean 'epochs'"):
         load_settings(None, ["epoch=3"])
-    with pytest.raises(ConfigError, match="train.lr"):
+    with pytest.raises(ConfigError, match=r"train\.lr"):
         load_settings(None, ["lr=fast"])
     path.write_text("train:\n  lrr: 0.1\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"Did you mean 'lr'"):

@@ -51,9 +51,16 @@ def test_some_folds_may_be_read_as_a_part_of_all_items(tmp_path: Path):
         read_oof(path, IDS, columns=("c",))
 
 
+def test_ids_that_the_host_repeats_are_told_apart_by_their_order(tmp_path: Path):
+    ids = pl.Series([IDS[0], IDS[1], IDS[0]])
+    path = tmp_path / "oof.parquet"
+    write_oof(path, oof_frame(ids, ("user", "step"), None, None, SCORES))
+    table = read_oof(path, pl.Series([IDS[0], IDS[0], IDS[1]]))
+    np.testing.assert_array_equal(table.predictions.scores_NK, SCORES.scores_NK[[0, 2, 1]])
+    assert table.ids.to_list() == [IDS[0], IDS[0], IDS[1]]
+
+
 def test_faults_are_named(tmp_path: Path):
-    with pytest.raises(RunError, match=r"'007, 1' twice"):
-        oof_frame(pl.concat([IDS[:1], IDS[:1], IDS[2:]]), ("user", "step"), None, None, SCORES)
     with pytest.raises(RunError, match="ids 2, scores 3"):
         oof_frame(IDS[:2], ("user", "step"), None, None, SCORES)
     with pytest.raises(RunError, match="2 parts"):
@@ -63,9 +70,9 @@ def test_faults_are_named(tmp_path: Path):
     write_oof(path, broken)
     with pytest.raises(RunError, match="NaN or infinity"):
         read_oof(path)
-    write_oof(path, broken[[0, 0]])
-    with pytest.raises(RunError, match="twice"):
-        read_oof(path)
+    write_oof(path, oof_frame(IDS, ("user", "step"), None, None, SCORES)[[0, 1, 1]])
+    with pytest.raises(RunError, match="1 missing, 1 unknown or repeated"):
+        read_oof(path, IDS)
     pl.DataFrame({"id": [1]}).write_parquet(path)
     with pytest.raises(RunError, match="must have id:"):
         read_oof(path)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -160,7 +160,8 @@ def _judged(name: str, train: pl.Series, test: pl.Series | None, competition: Co
     is_prefix = name.startswith("prefix(")
     if (is_prefix and not _telling_prefix(counts, competition)) or looks_like_date(train):
         return None
-    facts = {"by": name, "num_groups": num_groups, "num_items": present, "largest": int(counts["train"].max() or 0)}  # type: ignore[call-overload]
+    largest = int(counts["train"].to_numpy().max(initial=0))
+    facts: dict[str, Any] = {"by": name, "num_groups": num_groups, "num_items": present, "largest": largest}
     named = is_group_name(name) and not is_prefix
     if test is None:
         return GroupColumn(where="absent", named=True, **facts) if is_group_name(name, STRONG_WORDS) else None

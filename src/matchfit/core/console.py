@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -70,7 +70,7 @@ def progress(total: int, label: str) -> Iterator[Bar]:
         yield _RichBar(drawn, drawn.add_task(label, total=total, note=""))
 
 
-def table(rows: list[tuple[str, ...]], *, header: tuple[str, ...]) -> str:
+def table(rows: Sequence[tuple[str, ...]], *, header: tuple[str, ...]) -> str:
     """Aligned plain text: first column left, the rest left as well; numbers are formatted by the caller."""
     lines = [header, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-
 MOST_LISTED = 60  # names in one message
 
 

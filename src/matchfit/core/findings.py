@@ -12,7 +12,7 @@ Severity = Literal["info", "warning", "error"]
 class Finding:
     """One fact about the data, with the items that it concerns and what to do.
 
-    `code` is a stable name in snake_case (documented in docs/inspect.md), `rows` the ids of the items as text (empty when the
+    `code` is a stable name in snake_case (documented in docs/findings.md), `rows` the ids of the items as text (empty when the
     finding is about a column or the whole folder), `todo` the next thing to do.
     """
 

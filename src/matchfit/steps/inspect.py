@@ -99,7 +99,14 @@ def inspect_with(folder: Path, place: Workspace, settings: Settings, *, say: Cal
     claim(place, folder)
     competition = read_competition(folder, settings.competition, scratch=place.cache / "files")
     targets = encoded_targets(competition)
-    audit = audit_competition(competition, targets=targets, say=say, cache=place.cache / "audit")
+    audit = audit_competition(
+        competition,
+        targets=targets,
+        say=say,
+        num_folds=settings.split.num_folds,
+        seed=settings.split.seed,
+        cache=place.cache / "audit",
+    )
     advice = advise_split(competition, targets, audit.near_duplicate_N)
     kind, by, why = str(advice.kind), advice.by, advice.why
     if settings.split.kind is not None:

@@ -50,7 +50,7 @@ def oof_frame(
         lengths["targets"] = target_table.height
     if len(set(lengths.values())) > 1:
         raise _fault("prediction table", "must have one row an item", ", ".join(f"{name} {size}" for name, size in lengths.items()))
-    _check_unique(ids, "prediction table")
+    _check_filled(ids, "prediction table")
     columns = [
         *_id_series(ids.cast(pl.String), id_columns or (ROW,)),
         pl.Series("fold", [None] * len(ids) if fold_N is None else fold_N, dtype=pl.Int64),
@@ -79,7 +79,7 @@ def read_oof(path: Path, ids: pl.Series | None = None, *, columns: tuple[str, ..
     if not names["id"] or not names["score"] or "fold" not in frame.columns:
         raise _fault(str(path), "must have id:, fold and score: columns", ", ".join(frame.columns[:10]))
     key = frame.select(pl.concat_str(names["id"], separator=KEY_SEPARATOR).alias("id")).to_series()
-    _check_unique(key, str(path))
+    _check_filled(key, str(path))
     if ids is not None:
         frame, key = _ordered(frame, key, ids.cast(pl.String), str(path), subset)
     found = tuple(name.removeprefix("score:") for name in names["score"])
@@ -98,16 +98,16 @@ def read_oof(path: Path, ids: pl.Series | None = None, *, columns: tuple[str, ..
 
 
 def _ordered(frame: pl.DataFrame, key: pl.Series, ids: pl.Series, source: str, subset: bool) -> tuple[pl.DataFrame, pl.Series]:
-    _check_unique(ids, "ids")
-    place = pl.DataFrame({"id": ids}).join(
-        pl.DataFrame({"id": key}).with_row_index("place"), on="id", how="left", maintain_order="left"
+    place = pl.DataFrame({"id": _told_apart(ids)}).join(
+        pl.DataFrame({"id": _told_apart(key)}).with_row_index("place"), on="id", how="left", maintain_order="left"
     )
     held = place.drop_nulls("place")
     extra, missing = len(key) - held.height, len(ids) - held.height
     if extra or (missing and not subset):
-        raise _fault(source, "must hold exactly the items of the competition", f"{missing} missing, {extra} unknown ids")
+        rule = "must hold exactly the items of the competition"
+        raise _fault(source, rule, f"{missing} missing, {extra} unknown or repeated ids")
     position = held["place"].cast(pl.Int64)
-    return frame[position.to_numpy()], held["id"]
+    return frame[position.to_numpy()], key[position.to_numpy()]
 
 
 def _id_series(ids: pl.Series, names: tuple[str, ...]) -> list[pl.Series]:
@@ -119,12 +119,18 @@ def _id_series(ids: pl.Series, names: tuple[str, ...]) -> list[pl.Series]:
     return [part.alias(f"id:{name}") for part, name in zip(parts, names, strict=True)]
 
 
-def _check_unique(ids: pl.Series, source: str) -> None:
+def _check_filled(ids: pl.Series, source: str) -> None:
     if ids.null_count():
         raise _fault(source, "every item must have an id", f"{ids.null_count()} without")
-    if ids.n_unique() != len(ids):
-        twice = ids.filter(ids.is_duplicated())[0]
-        raise _fault(source, "an id must be there once", f"{str(twice).replace(KEY_SEPARATOR, ', ')!r} twice or more")
+
+
+def _told_apart(ids: pl.Series) -> pl.Series:
+    """Ids with their number of occurrence: some hosts repeat an id, and then the rows of one id are told apart by their order."""
+    if ids.n_unique() == len(ids):
+        return ids
+    frame = pl.DataFrame({"id": ids})
+    number = pl.int_range(pl.len()).over("id").cast(pl.String)
+    return frame.select(pl.when(number == "0").then(pl.col("id")).otherwise(pl.col("id") + KEY_SEPARATOR + "#" + number))["id"]
 
 
 def _fault(name: str, rule: str, found: str) -> RunError:
