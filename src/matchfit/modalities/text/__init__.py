@@ -1,4 +1,4 @@
-"""Texts for the torch learner: a pretrained Transformer with a head of our own."""
+"""Texts: tokens in windows → batches by length, a pretrained Transformer, a head for the task."""
 
 from matchfit.modalities.text.modality import TextModality
 

@@ -1,10 +1,8 @@
-"""Texts for the torch learner.
-
-Shapes: N items, B rows of a batch, K classes or targets.
-"""
+"""The text modality: what the torch learner asks, put together from tokens, batches, network and head."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from matchfit.competition.problem import Items, Problem, Targets
-from matchfit.core.errors import ConfigError
-from matchfit.core.seeds import generator
+from matchfit.core.errors import ConfigError, DataError, RunError
+from matchfit.core.records import content_hash
 from matchfit.media.text import TextRule
 from matchfit.modalities.base import Batch, Recipe, TorchModality
 from matchfit.modalities.heads import Head, make_head
-from matchfit.modalities.text.pretrained import config_of, load_config, load_encoder, load_tokenizer, require_transformers
-from matchfit.modalities.text.tokens import MAX_WINDOWS, PAD_TO, TokenTable, Vocabulary, batch_of, tokenise, windows_of
+from matchfit.modalities.text import backbone
+from matchfit.modalities.text.batching import batches_of
+from matchfit.modalities.text.tokens import TokenSource, texts_of, token_counts, tokenise
 
 if TYPE_CHECKING:
     import torch
@@ -27,111 +26,113 @@ if TYPE_CHECKING:
 
     from matchfit.learners.config import TrainConfig
 
-DEFAULT_MODEL = "minilm"
-LONGEST_DEFAULT = 256  # tokens; more on request
-SORTED_BATCHES = 50  # so many batches are shuffled together, then sorted by length: little padding, still random
+WINDOW = {"cpu": 256, "cuda": 512}  # tokens at most, unless max_length says otherwise
+LOOK_ROWS = 5000
+COVERED = 0.995  # share of texts that the usual length holds whole
+STEP = 8  # lengths are multiples of this
 
 
-class TextModality(TorchModality[TokenTable]):
-    """Token numbers (B, windows, tokens) by length, padded to the longest of the batch. See `TorchModality` for the contract.
-
-    Several text columns are one text with the tokenizer's separator between them. A text longer than `max_length` is read in overlapping
-    windows whose outputs are averaged.
-    """
+class TextModality(TorchModality[TokenSource]):
+    """A pretrained Transformer on the text columns; two columns are a pair, more are joined by the tokenizer's separator. Columns of other
+    kinds are not read."""
 
     def __init__(self, problem: Problem, config: TrainConfig) -> None:
         super().__init__(problem, config)
-        require_transformers()
-        self._fields = problem.feature_names("text")
-        if not self._fields:
-            raise ConfigError(
-                "text_columns", rule="a Transformer needs a text column", found="none", todo="Name them in matchfit.yaml."
-            )
-        if config.pretrained not in {None, "none", "packaged", "hub"}:
-            raise ConfigError(
-                f"--pretrained {config.pretrained}",
-                rule="for texts --model names folder and weights together",
-                found="a path of weights",
-                todo="Give the model's folder as --model PATH.",
-            )
         self._head: Head = make_head(problem, config.label_smoothing or 0.0)
-        self._rule = TextRule()
-        self._name = config.model or DEFAULT_MODEL
-        self._network: dict[str, Any] = {}
-        self._vocabulary: Vocabulary | None = None
+        self._name = config.model or backbone.PACKAGED
+        self._columns = problem.feature_names("text")
         self._max_length = 0
+        self._model_json: dict[str, Any] = {}
+        self._tokenizer_json: dict[str, Any] = {}
+        self._tokenizer: Any = None
 
-    # -- what is settled --------------------------------------------------------------------------------------------------------
+    # -- settled by the data ----------------------------------------------------------------------------------------------------
 
     def plan(self, items: Items, fit_rows: npt.NDArray[np.int64], say: Callable[[str], None]) -> None:
-        self._network = load_config(self._name)
-        self._vocabulary = Vocabulary.of(load_tokenizer(self._name), name=self._name)
-        lengths = self._tokens(items.take(fit_rows)).lengths() + 2
-        limit = min(int(self._network.get("max_position_embeddings") or LONGEST_DEFAULT), 1 << 20)
-        asked = self.config.max_length
-        if asked is not None and asked > limit:
-            raise ConfigError(
-                f"max_length={asked}", rule=f"{self._name} reads {limit} tokens", found=str(asked), todo="Choose a smaller one."
+        if not self._columns:
+            raise DataError(
+                "competition.text_columns",
+                rule="must name a column of texts for a Transformer",
+                found=", ".join(self.problem.feature_names()) or "no column that train and test share",
+                todo="Set competition.text_columns in matchfit.yaml.",
             )
-        whole = -(-int(lengths.max(initial=0)) // PAD_TO) * PAD_TO  # batches are padded to their own longest: room costs nothing
-        self._max_length = asked or max(2 * PAD_TO, min(whole, LONGEST_DEFAULT, limit))
-        longer, cut = lengths > self._max_length, np.zeros(0)
-        if longer.any():
-            cut = np.array([windows_of(int(n) - 2, self._max_length - 2)[-1][1] < n - 2 for n in lengths[longer]])
+        self._weights()  # refuses what does not fit, before anything is read
+        config = backbone.read_config(self._name)
+        self._tokenizer = backbone.read_tokenizer(self._name)
+        self._model_json = json.loads(config.to_json_string(use_diff=False))
+        self._tokenizer_json = backbone.tokenizer_to_json(self._tokenizer)
+        chosen = fit_rows[np.unique(np.linspace(0, len(fit_rows) - 1, min(len(fit_rows), LOOK_ROWS)).astype(np.int64))]
+        counts = token_counts(self._tokenizer, texts_of(items.table[chosen], self._columns))
+        self._max_length = self._settled_length(config, counts)
+        middle, most = (int(np.quantile(counts, share)) for share in (0.5, 0.99))
+        longer = float((counts > self._max_length).mean())
         say(
-            f"{self._name}: texts of {int(np.median(lengths))} tokens (median), {int(np.quantile(lengths, 0.99))} (99 %), {int(lengths.max())}"
-            f" (longest); max_length {self._max_length}: {longer.mean():.1%} are read in several windows,"
-            f" {cut.sum() / len(lengths):.1%} are cut after {MAX_WINDOWS}"
+            f"{self._name}: tokens a text: median {middle}, 99 % at most {most}, longest {int(counts.max())}; "
+            f"max_length {self._max_length}, {longer:.1%} are longer"
         )
 
-    def restore(self, settings: dict[str, Any]) -> None:
-        self._name, self._network = settings["model"], settings["network"]
-        self._vocabulary = Vocabulary.from_json(settings["vocabulary"])
-        self._max_length, self._rule = settings["max_length"], TextRule.from_json(settings["text_rule"])
-        self._head = make_head(self.problem, settings["label_smoothing"])
-        self._head.restore(settings["head"])
+    def _settled_length(self, config: Any, counts: npt.NDArray[np.int64]) -> int:
+        limit = backbone.longest_input(config)
+        if self.config.max_length is not None:
+            if self.config.max_length > limit:
+                raise ConfigError(
+                    "max_length",
+                    rule=f"must be at most {limit} tokens for {self._name}",
+                    found=str(self.config.max_length),
+                    todo="Longer texts are read in windows, so none is lost.",
+                )
+            return self.config.max_length
+        covering = int(np.ceil(np.quantile(counts, COVERED) / STEP) * STEP)
+        return int(np.clip(covering, 2 * STEP, min(limit, WINDOW["cuda" if _on_gpu(self.config.device) else "cpu"])))
 
     def settings(self) -> dict[str, Any]:
         return {
-            "modality": "text",
+            "kind": "text",
             "model": self._name,
-            "network": self._network,
-            "vocabulary": self._settled.to_json(),
+            "columns": list(self._columns),
             "max_length": self._max_length,
-            "text_rule": self._rule.to_json(),
+            "text_rule": TextRule().to_json(),
+            "config": self._model_json,
+            **self._tokenizer_json,
             "label_smoothing": getattr(self._head, "label_smoothing", 0.0),
             "head": self._head.state(),
         }
 
-    @property
-    def _settled(self) -> Vocabulary:
-        assert self._vocabulary is not None, "plan() or restore() comes first"
-        return self._vocabulary
+    def restore(self, settings: dict[str, Any]) -> None:
+        if settings.get("kind") != "text" or settings["text_rule"] != TextRule().to_json():
+            raise RunError(
+                "settings",
+                rule="must be those of a text model of this version",
+                found=str(settings.get("kind")),
+                todo="Train again.",
+            )
+        self._name, self._max_length = settings["model"], settings["max_length"]
+        self._columns = tuple(settings["columns"])
+        self._model_json = settings["config"]
+        self._tokenizer_json = {name: settings[name] for name in ("tokenizer", "special", "inputs", "padding_side")}
+        self._tokenizer = backbone.tokenizer_from_json(self._tokenizer_json)
+        self._head = make_head(self.problem, settings["label_smoothing"])
+        self._head.restore(settings["head"])
 
     def recipe(self, num_train: int) -> Recipe:
-        small = int(self._network.get("hidden_size") or 768) < 512
-        epochs = 4.0 if num_train > 2_000 else 8.0
-        return Recipe(epochs=epochs, batch_size=32, lr=2e-4 if small else 3e-5, weight_decay=0.01)
+        """Three epochs of 8,000 rows, more of fewer rows and fewer of more; figures in docs/log.md."""
+        epochs = float(np.clip(round(24_000 / max(num_train, 1)), 2, 10))
+        classes = self.problem.task in {"binary", "multiclass"}
+        return Recipe(epochs=epochs, batch_size=32, lr=1e-4, weight_decay=0.01, label_smoothing=0.05 if classes else 0.0)
 
     # -- data -------------------------------------------------------------------------------------------------------------------
 
-    def source(self, items: Items, cache: Path, say: Callable[[str], None]) -> TokenTable:
-        return self._tokens(items)
+    def source(self, items: Items, cache: Path, say: Callable[[str], None]) -> TokenSource:
+        key = content_hash([self._tokenizer_json, TextRule().hash])
+        return tokenise(self._tokenizer, texts_of(items.table, self._columns), self._max_length, cache, key, say)
 
-    def _tokens(self, items: Items) -> TokenTable:
-        missing = [name for name in self._fields if name not in items.table.columns]
-        if missing:
-            raise ConfigError(
-                "text_columns", rule="must stand in the table", found=f"no column {missing[0]!r}", todo="Check the folder."
-            )
-        return tokenise([items.table[name].to_list() for name in self._fields], self._settled, self._rule)
-
-    def readable(self, source: TokenTable) -> npt.NDArray[np.bool_]:
-        return np.ones(len(source), dtype=np.bool_)
+    def readable(self, source: TokenSource) -> npt.NDArray[np.bool_]:
+        """Every text is: an empty one has its special tokens, or (with a tokenizer that adds none) nothing, and then gets the prior."""
+        return np.asarray(source.lengths > 0)
 
     def batches(
         self,
-        source: TokenTable,
+        source: TokenSource,
         rows: npt.NDArray[np.int64],
         targets: torch.Tensor | None,
         *,
@@ -139,13 +140,18 @@ class TextModality(TorchModality[TokenTable]):
         epoch_seed: int | None,
         skip: int = 0,
     ) -> Iterator[Batch]:
-        """`targets` (N, …) are those of the whole source, indexed by position."""
+        """Rows of like length together. `targets` (N, …) are those of the whole source. Padding a batch takes less than a thousandth of a
+        step, so that no worker processes are started."""
         import torch
 
-        order = by_length(source.lengths(), np.asarray(rows, dtype=np.int64), batch_size, epoch_seed)
-        for rows_B in order[skip:]:
-            ids, mask = batch_of(source, rows_B, self._settled, self._max_length)
+        rows = np.asarray(rows, dtype=np.int64)
+        uses_types = "token_type_ids" in self._tokenizer_json["inputs"]
+        left = self._tokenizer_json["padding_side"] == "left"
+        for rows_B in batches_of(rows, source.lengths[rows], batch_size, epoch_seed)[skip:]:
+            ids, mask, types = source.padded(rows_B, pad_id=self._tokenizer.pad_token_id or 0, left=left)
             inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
+            if uses_types:
+                inputs["token_type_ids"] = torch.from_numpy(types)
             yield Batch(inputs, rows_B, None if targets is None else targets[torch.from_numpy(rows_B)])
 
     def num_batches(self, num_rows: int, batch_size: int) -> int:
@@ -153,15 +159,40 @@ class TextModality(TorchModality[TokenTable]):
 
     # -- network ----------------------------------------------------------------------------------------------------------------
 
-    def model(self, *, pretrained: bool) -> nn.Module:
-        from matchfit.modalities.text.network import build
+    def _weights(self) -> str | None:
+        """The name whose weights are read, or None for fresh ones."""
+        given = self.config.pretrained
+        if given == "none":
+            return None
+        if given == "packaged" and self._name != backbone.PACKAGED:
+            raise ConfigError(
+                "--pretrained packaged", rule=f"is for --model {backbone.PACKAGED}", found=self._name, todo="Leave it out."
+            )
+        if given == "hub" and (self._name == backbone.PACKAGED or Path(self._name).expanduser().is_dir()):
+            raise ConfigError(
+                "--pretrained hub", rule="needs --model to be a name on the hub", found=self._name, todo="Leave it out."
+            )
+        if given not in {None, "packaged", "hub"}:
+            raise ConfigError(
+                f"--pretrained {given}",
+                rule="must be none, packaged or hub for texts",
+                found=repr(given),
+                todo="A folder with weights is given as --model FOLDER.",
+            )
+        return self._name
 
-        with_weights = pretrained and self.config.pretrained != "none"
-        encoder = load_encoder(self._name) if with_weights else None
-        return build(config_of(self._network), self._head.num_outputs, encoder)
+    def model(self, *, pretrained: bool) -> nn.Module:
+        from matchfit.modalities.text.network import TextNetwork
+
+        encoder = backbone.make_encoder(self._model_json, weights=self._weights() if pretrained else None)
+        hidden = self._model_json.get("hidden_size") or self._model_json.get("d_model") or self._model_json.get("dim")
+        return TextNetwork(encoder, int(hidden or encoder.get_input_embeddings().embedding_dim), self._head.num_outputs)  # type: ignore[operator]
 
     def loss(self, targets: Targets) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-        self._head = make_head(self.problem, self.config.label_smoothing or 0.0)
+        smoothing = self.config.label_smoothing
+        if smoothing is None:
+            smoothing = self.recipe(len(targets)).label_smoothing
+        self._head = make_head(self.problem, smoothing)
         self._head.fit(targets)
         return self._head.loss
 
@@ -169,19 +200,7 @@ class TextModality(TorchModality[TokenTable]):
         return self._head.scores(outputs.detach().double().cpu().numpy())
 
 
-def by_length(
-    lengths_N: npt.NDArray[np.int64], rows_R: npt.NDArray[np.int64], batch_size: int, epoch_seed: int | None
-) -> list[npt.NDArray[np.int64]]:
-    """Batches of rows of like length. With a seed: shuffled, sorted within stretches of SORTED_BATCHES batches, and the batches shuffled."""
-    if epoch_seed is None:
-        sorted_R = rows_R[np.argsort(lengths_N[rows_R], kind="stable")]
-        return [sorted_R[start : start + batch_size] for start in range(0, len(sorted_R), batch_size)]
-    random = generator(epoch_seed, "order")
-    shuffled_R = rows_R[random.permutation(len(rows_R))]
-    stretch = batch_size * SORTED_BATCHES
-    batches = []
-    for start in range(0, len(shuffled_R), stretch):
-        part = shuffled_R[start : start + stretch]
-        part = part[np.argsort(lengths_N[part], kind="stable")]
-        batches += [part[first : first + batch_size] for first in range(0, len(part), batch_size)]
-    return [batches[number] for number in random.permutation(len(batches))]
+def _on_gpu(device: str) -> bool:
+    import torch
+
+    return device.startswith(("cuda", "mps")) or (device == "auto" and torch.cuda.is_available())

@@ -1,6 +1,6 @@
-"""A Transformer with mean pooling and a linear head; the windows of a text are averaged.
+"""A Transformer, the mean of its last states over the tokens of each window, the mean over windows, a linear head.
 
-Shapes: B rows, W windows, L tokens, D width, K outputs.
+Shapes: B rows, W windows, L tokens, H hidden units, K outputs.
 """
 
 from __future__ import annotations
@@ -10,42 +10,33 @@ from typing import Any
 import torch
 from torch import nn
 
-DROPOUT = 0.1
+HEAD_GAIN = 10.0  # the head is new and the rest is not: under Adam this is ten times the learning rate for it
+HEAD_DROPOUT = 0.1
 
 
 class TextNetwork(nn.Module):
-    """`encoder` is a transformers model whose output has `last_hidden_state`. Mean over real tokens (Reimers and Gurevych, 2019)."""
+    """`head_gain` multiplies the head's outputs; its weights start that much smaller."""
 
-    def __init__(self, encoder: nn.Module, width: int, num_outputs: int) -> None:
+    def __init__(self, encoder: nn.Module, hidden: int, num_outputs: int) -> None:
         super().__init__()
         self.encoder = encoder
-        self.dropout = nn.Dropout(DROPOUT)
-        self.head = nn.Linear(width, num_outputs)
-        nn.init.normal_(self.head.weight, std=0.02)
+        self.dropout = nn.Dropout(HEAD_DROPOUT)
+        self.head = nn.Linear(hidden, num_outputs)
+        nn.init.normal_(self.head.weight, std=0.02 / HEAD_GAIN)
         nn.init.zeros_(self.head.bias)
 
-    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """(B, W, L) twice → (B, K). A masked window costs nothing."""
-        real_BW = attention_mask.any(dim=2)
-        ids, mask = input_ids[real_BW], attention_mask[real_BW]
-        hidden_ML = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        weight = mask.unsqueeze(-1).to(torch.float32)
-        pooled_MD = (hidden_ML.float() * weight).sum(1) / weight.sum(1)
-        outputs_MK: torch.Tensor = self.head(self.dropout(pooled_MD)).float()
-        if real_BW.shape[1] == 1:
-            return outputs_MK
-        row_M = real_BW.nonzero()[:, 0]
-        sums_BK: torch.Tensor = outputs_MK.new_zeros(len(real_BW), outputs_MK.shape[1]).index_add_(0, row_M, outputs_MK)
-        return sums_BK / real_BW.sum(1, keepdim=True)
-
-
-def build(config: Any, num_outputs: int, encoder: nn.Module | None = None) -> TextNetwork:
-    """The network for a transformers config; random weights without `encoder`. A pooler, which mean pooling leaves without gradient, is removed."""
-    from transformers import AutoModel
-
-    if encoder is None:
-        encoder = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
-    if getattr(encoder, "pooler", None) is not None:
-        encoder.pooler = None
-    width = getattr(config, "hidden_size", None) or config.d_model
-    return TextNetwork(encoder, int(width), num_outputs)
+    def forward(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor, token_type_ids: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """(B, W, L) tokens and their mask (a window without tokens is not there) → (B, K). A row's outputs are the mean over its windows."""
+        present_BW = attention_mask.any(dim=2)
+        more: dict[str, Any] = {} if token_type_ids is None else {"token_type_ids": token_type_ids[present_BW]}
+        mask_VL = attention_mask[present_BW]
+        states_VLH = self.encoder(input_ids=input_ids[present_BW], attention_mask=mask_VL, **more).last_hidden_state
+        weights_VL1 = mask_VL.unsqueeze(2).to(states_VLH.dtype)
+        pooled_VH = (states_VLH * weights_VL1).sum(1) / weights_VL1.sum(1).clamp_min(1)
+        outputs_VK = self.head(self.dropout(pooled_VH)).float() * HEAD_GAIN
+        outputs_BWK = outputs_VK.new_zeros(*present_BW.shape, outputs_VK.shape[1])
+        outputs_BWK[present_BW] = outputs_VK
+        mean_BK: torch.Tensor = outputs_BWK.sum(1) / present_BW.sum(1, keepdim=True).clamp_min(1)
+        return mean_BK
