@@ -65,6 +65,7 @@ class Learner(ABC, Generic[State]):
     """
 
     name: ClassVar[str]
+    uses: ClassVar[frozenset[str]]  # the fields of TrainConfig that it reads; any other that a user gives is an error
 
     def __init__(self, problem: Problem, config: TrainConfig) -> None:
         self.problem, self.config = problem, config
@@ -74,9 +75,7 @@ class Learner(ABC, Generic[State]):
         """Fit on the items at `fold.train`. Raises BudgetError when the deadline leaves nothing usable."""
 
     @abstractmethod
-    def predict(
-        self, state: State, items: Items, context: Context, rows: npt.NDArray[np.int64] | None = None
-    ) -> Predictions:
+    def predict(self, state: State, items: Items, context: Context, rows: npt.NDArray[np.int64] | None = None) -> Predictions:
         """Score the items at the positions `rows`, in that order; all of them without `rows`. A learner prepares (decodes, tokenises)
         `items` as a whole and keeps that in `context.cache`, so that scoring the rows of one fold shares the work of training on the others.
         Unreadable media get the prior, and are counted in a `say` line."""
