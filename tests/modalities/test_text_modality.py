@@ -162,6 +162,19 @@ def test_skip_leaves_out_the_first_batches(folder, tmp_path):
         assert torch.equal(ours.targets, torch.from_numpy(ours.rows))
 
 
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+def test_workers_change_nothing(folder, tmp_path):
+    items = items_of(t=[sentence(k % 7 + 1, k) for k in range(30)])
+    modality, source, _ = planned(folder, items, tmp_path)
+    helped, _, _ = planned(folder, items, tmp_path, workers=2)
+    plain = list(modality.batches(source, np.arange(30), None, batch_size=4, epoch_seed=5, skip=1))
+    served = list(helped.batches(source, np.arange(30), None, batch_size=4, epoch_seed=5, skip=1))
+    assert len(plain) == len(served) == 7
+    for ours, theirs in zip(plain, served, strict=True):
+        assert np.array_equal(ours.rows, theirs.rows)
+        assert all(torch.equal(ours.inputs[name], theirs.inputs[name]) for name in ours.inputs)
+
+
 def test_neighbours_and_padding_change_nothing(folder, tmp_path):
     items = items_of(t=[sentence(size, size) for size in (3, 9, 40, 12, 1)])
     modality, source, _ = planned(folder, items, tmp_path, max_length=16)

@@ -146,7 +146,7 @@ class TextLearner(TorchLearner):
     """Texts: a pretrained Transformer."""
 
     name: ClassVar[str] = "transformer"
-    uses: ClassVar[frozenset[str]] = LOOP_KEYS | {"max_length"}
+    uses: ClassVar[frozenset[str]] = (LOOP_KEYS - {"channels_last", "drop_path"}) | {"max_length"}
     modality_target: ClassVar[str] = "matchfit.modalities.text:TextModality"
 
 

@@ -17,7 +17,7 @@ from matchfit.media.text import TextRule
 from matchfit.modalities.base import Batch, Recipe, TorchModality
 from matchfit.modalities.heads import Head, make_head
 from matchfit.modalities.text import backbone
-from matchfit.modalities.text.batching import batches_of
+from matchfit.modalities.text.batching import PaddedBatches, batches_of, in_order
 from matchfit.modalities.text.tokens import TokenSource, texts_of, token_counts, tokenise
 
 if TYPE_CHECKING:
@@ -140,15 +140,18 @@ class TextModality(TorchModality[TokenSource]):
         epoch_seed: int | None,
         skip: int = 0,
     ) -> Iterator[Batch]:
-        """Rows of like length together. `targets` (N, …) are those of the whole source. Padding a batch takes less than a thousandth of a
-        step, so that no worker processes are started."""
+        """Rows of like length together. `targets` (N, …) are those of the whole source."""
         import torch
 
         rows = np.asarray(rows, dtype=np.int64)
+        padded = PaddedBatches(
+            source=source,
+            batches=batches_of(rows, source.lengths[rows], batch_size, epoch_seed),
+            pad_id=self._tokenizer.pad_token_id or 0,
+            left=self._tokenizer_json["padding_side"] == "left",
+        )
         uses_types = "token_type_ids" in self._tokenizer_json["inputs"]
-        left = self._tokenizer_json["padding_side"] == "left"
-        for rows_B in batches_of(rows, source.lengths[rows], batch_size, epoch_seed)[skip:]:
-            ids, mask, types = source.padded(rows_B, pad_id=self._tokenizer.pad_token_id or 0, left=left)
+        for ids, mask, types, rows_B in in_order(padded, skip=skip, workers=self.config.workers):
             inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
             if uses_types:
                 inputs["token_type_ids"] = torch.from_numpy(types)
