@@ -27,13 +27,13 @@ demo: env  ## environment, built-in competition, the main job end to end
 
 test: env  ## environment, all that CI runs
 	$(MAKE) check VENV=$(VENV)
-	$(BIN)/python -m pytest -m slow
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m slow -n 2
 
 check: env  ## format, lint, types, import contracts, docs, fast tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m 'not slow' -n 2
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m 'not slow' -n 2
 
 fix: env  ## write what check only reads
 	$(BIN)/ruff check --fix .

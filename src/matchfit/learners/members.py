@@ -72,6 +72,13 @@ def choose_learner(problem: Problem, config: TrainConfig) -> tuple[str, str]:
             found=f"modality {problem.modality}, task {problem.task}",
             todo="If that was read wrongly, set competition.modality and competition.task in matchfit.yaml.",
         )
+    if problem.submission_form == "other":
+        raise DataError(
+            problem.name,
+            rule="`train` writes labels, probabilities, values, and lists of names, a row an item",
+            found=f"a submission with the columns {', '.join(problem.submission_columns[:6])} that has another form",
+            todo="Set competition.id and competition.targets in matchfit.yaml when the folder was read wrongly.",
+        )
     model = config.model
     if model is not None and model in LEARNERS:
         if model not in fitting:

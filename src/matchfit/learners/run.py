@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matchfit.competition.metrics import Metric
 
 # Keys of the train section that may change between a run and its resumption without changing what is computed, and `epochs`, which extends it.
-FREE_ON_RESUME = frozenset({"workers", "save_every", "tensorboard", "wandb", "epochs"})
+FREE_ON_RESUME = frozenset({"workers", "save_every", "tensorboard", "wandb", "device", "epochs"})
 
 
 @dataclass(frozen=True, kw_only=True)
