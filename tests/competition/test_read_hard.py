@@ -494,3 +494,15 @@ def test_tables_beside_the_data_are_no_train_table(tmp_path: Path) -> None:
     write_table(tmp_path / "data_dictionary.csv", ["column", "meaning"], [("file", "the picture"), ("fruit", "what it shows")])
     write_table(tmp_path / "notes" / "old_train.csv", ["file", "x"], [("1.jpg", 3)])
     assert shape_of(read(tmp_path)) == ("image", "multiclass", ("file",), ("label",), 36, TEST)
+
+
+def test_items_without_an_answer_are_left_out_and_told(tmp_path: Path) -> None:
+    rows = [[str(number), str(number % 5), "" if number in (3, 7) else str(number * 1.5)] for number in range(40)]
+    header = ["id", "a", "y"]
+    (tmp_path / "train.csv").write_text("\n".join(",".join(row) for row in [header, *rows]) + "\n", encoding="utf-8")
+    (tmp_path / "test.csv").write_text("id,a\n90,1\n91,2\n", encoding="utf-8")
+    (tmp_path / "sample_submission.csv").write_text("id,y\n90,0\n91,0\n", encoding="utf-8")
+    competition = read_competition(tmp_path, CompetitionConfig())
+    assert len(competition.train) == len(competition.target_table) == 38
+    finding = next(finding for finding in competition.findings if finding.code == "empty_targets")
+    assert finding.rows == ("3", "7")

@@ -28,6 +28,8 @@ from matchfit.competition.settle import settle_keys, settle_targets
 from matchfit.competition.sources import Reading, nothing_found, read_parts, table_findings
 from matchfit.core.errors import DataError
 
+WITH_EMPTY_ANSWERS = frozenset({"detection", "segmentation", "other", "ranking"})  # where nothing to find is an answer
+
 
 def read_competition(folder: Path, config: CompetitionConfig, *, scratch: Path | None = None) -> Competition:
     """The competition in `folder`, which is only read; `scratch` takes what must be unpacked.
@@ -109,6 +111,8 @@ def _assemble(reading: Reading, keys: Keys, plan: TargetPlan, predictions: tuple
         separator=asked.separator,
         list_length=asked.list_length,
     )
+    if asked.task not in WITH_EMPTY_ANSWERS and asked.form != "label_list":
+        train = leave_out_unlabelled(train, plan.targets, log)
     target_table = train.table.select(plan.targets)
     find_repeated_ids(train, test, log)
     problem = overrides.settle_metric(problem, target_table, config, reading.tree.folder, log)
@@ -124,6 +128,21 @@ def _assemble(reading: Reading, keys: Keys, plan: TargetPlan, predictions: tuple
         findings=(*reading.tree.findings(), *table_findings(roles), *log.findings),
         notes=log.notes,
     )
+
+
+def leave_out_unlabelled(train: Side, targets: tuple[str, ...], log: Log) -> Side:
+    """Train without the items whose answer is empty; they are told. All of train where no item has one: that is another fault."""
+    empty = train.table.select(pl.any_horizontal(pl.col(list(targets)).is_null())).to_series()
+    if not empty.any() or empty.all():
+        return train
+    log.find(
+        "empty_targets",
+        f"{int(empty.sum())} of {len(empty)} train items have no answer: they are left out.",
+        rows=train.ids.filter(empty).to_list(),
+        todo="Complete them if they should be learnt from.",
+    )
+    media = None if train.media is None else train.media.filter(~empty)
+    return Side(train.ids.filter(~empty), train.table.filter(~empty), media, train.kind)
 
 
 def one_list_a_user(train: pl.DataFrame, keys: Keys, task: str) -> bool:

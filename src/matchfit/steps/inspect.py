@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from matchfit.competition.problem import Competition, Targets
 from matchfit.core.console import say as say_aloud
+from matchfit.core.errors import DataError
 from matchfit.core.findings import Finding
 from matchfit.core.records import content_hash, write_record, write_text
 from matchfit.core.workspace import Workspace, claim, workspace_for
@@ -98,7 +99,11 @@ def inspect_with(folder: Path, place: Workspace, settings: Settings, *, say: Cal
     check_folder(folder)
     claim(place, folder)
     competition = read_competition(folder, settings.competition, scratch=place.cache / "files")
-    targets = encoded_targets(competition)
+    unusable: tuple[Finding, ...] = ()
+    try:
+        targets = encoded_targets(competition)
+    except DataError as error:  # described all the same; training is what needs numbers
+        targets, unusable = None, (Finding(code="unusable_targets", severity="error", message=str(error), todo=error.todo),)
     audit = audit_competition(
         competition,
         targets=targets,
@@ -116,7 +121,7 @@ def inspect_with(folder: Path, place: Workspace, settings: Settings, *, say: Cal
     inspection = Inspection(
         competition=competition,
         targets=targets,
-        findings=(*competition.findings, *audit.findings, *advice.findings),
+        findings=(*unusable, *competition.findings, *audit.findings, *advice.findings),
         split_kind=kind,
         split_by=tuple(by),
         split_why=why,
@@ -130,8 +135,6 @@ def inspect_with(folder: Path, place: Workspace, settings: Settings, *, say: Cal
 
 def check_folder(folder: Path) -> None:
     """Raises DataError unless `folder` is a folder with something in it."""
-    from matchfit.core.errors import DataError
-
     if not folder.is_dir():
         found = "a file" if folder.is_file() else "nothing there"
         raise DataError(
