@@ -300,7 +300,16 @@ def _refuse_other_data(stored: dict[str, Any] | None, plan: Plan, directory: Pat
     """Raises RunError when a resumed run's folds or problem are not those of the folder as it is now."""
     if stored is None:
         return
+    from matchfit.core.records import jsonable
+
     now = plan.as_json()
+    if any(jsonable(now["problem"])[key] != value for key, value in stored["problem"].items() if key != "metric"):
+        raise RunError(
+            str(directory),
+            rule="--resume needs the same problem",
+            found="the folder is read otherwise now",
+            todo="Start a new run.",
+        )
     for key in ("folds_hash", "learner"):
         if stored[key] != now[key]:
             raise RunError(
