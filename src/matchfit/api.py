@@ -1,10 +1,10 @@
 """The Python API: the same steps as the command line.
 
-    from matchfit import api
-    api.inspect("digits").as_text()
-    result = api.train("digits", assignments=["epochs=5"])
-    api.predict(result.directory, "digits", "submission.csv")
-    api.check("submission.csv", "digits").valid
+from matchfit import api
+api.inspect("digits").as_text()
+result = api.train("digits", assignments=["epochs=5"])
+api.predict(result.directory, "digits", "submission.csv")
+api.check("submission.csv", "digits").valid
 """
 
 from matchfit.steps.check import check

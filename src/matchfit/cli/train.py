@@ -14,9 +14,7 @@ def train(
     folder: Folder,
     out: Annotated[Optional[Path], typer.Option(metavar="DIR", help="The run's folder.  [default: in the workspace]")] = None,  # noqa: UP045
     workspace: WorkspaceDir = None,
-    model: Annotated[
-        str | None, typer.Option(help="A timm name, a text model (path, hub name, minilm), tfidf, lightgbm.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="A timm name, a text model (path, hub name, minilm), tfidf, lightgbm.")] = None,
     pretrained: Annotated[
         str | None, typer.Option(metavar="none|packaged|hub|PATH", help="Weights to start from.  [default: best here]")
     ] = None,
@@ -28,9 +26,7 @@ def train(
     lr: Annotated[Optional[float], typer.Option(help="Peak learning rate.")] = None,  # noqa: UP045
     amp: Annotated[Optional[bool], typer.Option("--amp/--no-amp", help="Mixed precision: timed choice, or fp32.")] = None,  # noqa: UP045
     clip_grad: Annotated[Optional[float], typer.Option(help="Largest gradient norm; 0 turns it off.  [default: 1.0]")] = None,  # noqa: UP045
-    model_ema: Annotated[
-        bool | None, typer.Option("--model-ema/--no-model-ema", help="Average the weights along the way.")
-    ] = None,
+    model_ema: Annotated[bool | None, typer.Option("--model-ema/--no-model-ema", help="Average the weights along the way.")] = None,
     seed: Annotated[Optional[int], typer.Option(help="The run's seed.  [default: 0]")] = None,  # noqa: UP045
     save_every: Annotated[
         int | None, typer.Option(metavar="STEPS", help="Steps between checkpoints.  [default: every epoch]")

@@ -21,5 +21,8 @@ def problem_from_json(stored: dict[str, Any], *, source: str) -> Problem:
         return TypeAdapter(Problem).validate_python(stored)
     except ValidationError as error:
         raise RunError(
-            source, rule="must hold a problem of this version", found=str(error.errors()[0]["loc"]), todo="Train again with this version."
+            source,
+            rule="must hold a problem of this version",
+            found=str(error.errors()[0]["loc"]),
+            todo="Train again with this version.",
         ) from None

@@ -22,7 +22,7 @@ def tar_entries(stream: IO[bytes]) -> Iterator[Entry]:
     try:
         archive = tarfile.open(fileobj=stream, mode="r:", encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
         while (member := archive.next()) is not None:
-            archive.members = []  # or it keeps all of them
+            archive.members = []  # type: ignore[attr-defined]  # or it keeps all of them
             link = _text(member.linkname) if member.islnk() else ""
             yield Entry(_text(member.name), member.size, member.offset_data, member.isfile() and not link, link)
     except tarfile.ReadError as error:
