@@ -1,10 +1,10 @@
 # One environment, made from the pins. VENV may point outside the checkout (CI does that).
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 BIN := $(VENV)/bin
 PINS := constraints.txt pyproject.toml
 
-.PHONY: help env demo test check fix docs golden bench clean
+.PHONY: help env demo test check fix docs bench
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,10 +41,6 @@ fix: env  ## write what check only reads
 
 docs: env  ## write the generated parts of docs/
 	$(BIN)/python tests/docs_tool.py write
-
-golden: env  ## rewrite golden files and print the difference
-	MATCHFIT_GOLDEN=write $(BIN)/python -m pytest -m golden || true
-	git diff --stat -- tests/golden
 
 bench: env  ## benchmarks, appended to benchmarks/results.jsonl
 	$(BIN)/python -m benchmarks.overhead
