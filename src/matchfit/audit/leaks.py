@@ -85,7 +85,8 @@ def _columns(subject: Subject, judge: _Judge) -> Iterator[Finding]:
     times = set(subject.competition.problem.feature_names("time"))
     table = subject.competition.train.table
     found = {}
-    for name in [name for name in names if name in table.columns][:MAX_COLUMNS]:
+    present = frozenset(table.columns)
+    for name in [name for name in names if name in present][:MAX_COLUMNS]:
         column = table[name][judge.rows]
         value = judge.judge(cells(column.rank("dense") if name in times else column))
         if judge.passes(value, AUC_BAR, R2_BAR):

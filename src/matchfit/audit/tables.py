@@ -59,7 +59,8 @@ def check_tables(subject: Subject) -> Iterator[Finding]:
     """`constant_columns`, `missing_values`, `placeholder_values`, `sentinel_values`, `numbers_as_text`, `id_like_columns`,
     `duplicated_columns`, `many_categories`, `new_categories`. What counts values looks at LOOKED_AT rows at most."""
     table = subject.competition.train.table
-    features = [feature for feature in subject.competition.problem.features if feature.name in table.columns]
+    present = frozenset(table.columns)
+    features = [feature for feature in subject.competition.problem.features if feature.name in present]
     if table.height < MIN_ROWS or not features:
         return
     rows = subject.sample("train", "tables", LOOKED_AT)

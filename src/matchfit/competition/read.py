@@ -211,7 +211,8 @@ def _features(
 ) -> tuple[tuple[Feature, ...], tuple[str, ...]]:
     """Columns that both sides have and that are no target; what train alone has is named, never learnt from."""
     single = keys.train_columns if len(keys.train_columns) == 1 and keys.joint else ()
-    shared = [name for name in train.table.columns if name in test.table.columns and name not in plan.targets]
+    known = frozenset(test.table.columns) - frozenset(plan.targets)  # tables may have ten thousand columns
+    shared = [name for name in train.table.columns if name in known]
     asked = [name for name in shared if name not in single]
     features, notes = find_features(train.table, test.table, asked, frozenset(), reading.config)
     if single and single[0] in shared:
@@ -220,7 +221,7 @@ def _features(
     if notes:
         log.notes["columns"] = "; ".join(f"{name!r}: {note}" for name, note in notes.items())
     train_only = tuple(
-        name for name in train.table.columns if name not in shared and name not in plan.targets and name not in keys.train_columns
+        name for name in train.table.columns if name not in known and name not in plan.targets and name not in keys.train_columns
     )
     if train_only:
         log.notes["train_only"] = f"{', '.join(map(repr, train_only[:12]))}: absent from test, not learnt from"

@@ -111,7 +111,8 @@ def _from_files(problem: Problem, media: pl.DataFrame) -> Side:
 
 
 def _refuse_missing_columns(folder: Path, problem: Problem, table: pl.DataFrame) -> None:
-    missing = [feature.name for feature in problem.features if feature.name not in table.columns]
+    present = frozenset(table.columns)
+    missing = [feature.name for feature in problem.features if feature.name not in present]
     if missing and problem.modality not in WITH_MEDIA:
         raise DataError(
             str(folder),
