@@ -106,13 +106,29 @@ def read_catalog(tree: FileTree, members: pl.DataFrame) -> Catalog:
             continue  # lines and ragged lists: see layouts/lines.py
         try:
             sheet = _open(tree, reference, path, size)
-            if sheet.columns and not {"images", "annotations"} <= set(sheet.columns):  # COCO: see layouts/coco.py
+            if not sheet.columns:
+                catalog.refused[path] = "it is empty"
+            elif not {"images", "annotations"} <= set(sheet.columns):  # COCO: see layouts/coco.py
                 catalog.sheets.append(sheet)
         except DataError as error:
             if _decisive(path):
                 raise  # without it another table would take its place unnoticed
             catalog.refused[path] = str(error)
+    _settle_encoding(catalog)
     return catalog
+
+
+def _settle_encoding(catalog: Catalog) -> None:
+    """A host writes its tables in one encoding: where guesses differ, the most frequent one (of the larger tables, on a tie) is tried on all."""
+    guessed = [sheet for sheet in catalog.sheets if not sheet.encoding.startswith("utf-")]
+    votes = Counter(sheet.encoding for sheet in guessed)
+    if len(votes) < 2:
+        return
+    rows = Counter({name: sum(sheet.head.height for sheet in guessed if sheet.encoding == name) for name in votes})
+    best = max(votes, key=lambda name: (votes[name], rows[name]))
+    for place, sheet in enumerate(catalog.sheets):
+        if sheet in guessed and sheet.encoding != best:
+            catalog.sheets[place] = _open(catalog.tree, sheet.reference, sheet.path, 0, encoding=best)
 
 
 def _decisive(path: str) -> bool:
@@ -131,10 +147,10 @@ def _family(path: str) -> tuple[str, str]:
     return str(place.parent), place.suffix.lower()
 
 
-def _open(tree: FileTree, reference: str, path: str, size: int) -> Sheet:
+def _open(tree: FileTree, reference: str, path: str, size: int, *, encoding: str = "") -> Sheet:
     """A sheet, read whole where it is small or surely needed: a look at the head of a large file costs nearly as much."""
     whole = size <= SMALL_BYTES or bool(set(tokens(stem(path))) & (TRAIN_WORDS | TEST_WORDS | SUBMISSION_WORDS))
-    table: Table = read_table(tree, reference, limit=None if whole else HEAD_ROWS)
+    table: Table = read_table(tree, reference, limit=None if whole else HEAD_ROWS, encoding=encoding)
     frame = table.frame
     whole = whole or frame.height < HEAD_ROWS
     return Sheet(

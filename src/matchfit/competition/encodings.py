@@ -57,8 +57,8 @@ class Encoding:
         return self.name == "utf-8" and not self.damaged
 
 
-def detect(path: Path) -> Encoding:
-    """The encoding of a text file, after reading all of it; memory is bounded."""
+def detect(path: Path, *, preferred: str = "") -> Encoding:
+    """The encoding of a text file, after reading all of it; memory is bounded. `preferred` goes before other guesses where it decodes."""
     with path.open("rb") as handle:
         head = handle.read(4)
     for mark, name in MARKS:
@@ -73,16 +73,16 @@ def detect(path: Path) -> Encoding:
         return Encoding(name="utf-8", num_nul=num_nul)
     if _is_damaged_utf8(path):
         return Encoding(name="utf-8", damaged=True, num_nul=num_nul)
-    for name in _plausible(path):
+    for name in ([preferred] if preferred else []) + _plausible(path):
         if _decodes(path, name):
             return Encoding(name=name, num_nul=num_nul)
     return Encoding(name="latin-1", num_nul=num_nul)
 
 
 @contextlib.contextmanager
-def as_utf8(path: Path, spill: Path) -> Iterator[tuple[Path, Encoding]]:
+def as_utf8(path: Path, spill: Path, *, preferred: str = "") -> Iterator[tuple[Path, Encoding]]:
     """The file as UTF-8 (a mark may remain in front): itself when it is that already, else a temporary copy in `spill`."""
-    encoding = detect(path)
+    encoding = detect(path, preferred=preferred)
     if encoding.is_plain:
         yield path, encoding
         return
@@ -187,5 +187,19 @@ def _plausible(path: Path) -> list[str]:
                 sample += line[:SAMPLE_BYTES] + b"\n"
     matches = from_bytes(sample, cp_isolation=list(CANDIDATES))
     order = {name: place for place, name in enumerate(CANDIDATES)}
-    ranked = sorted(matches, key=lambda match: (round(match.chaos, 2), -round(match.coherence, 1), order.get(match.encoding, 99)))
+    ranked = sorted(
+        matches,
+        key=lambda match: (
+            _half_width(str(match)),
+            round(match.chaos, 2),
+            -round(match.coherence, 1),
+            order.get(match.encoding, 99),
+        ),
+    )
     return [match.encoding for match in ranked]
+
+
+def _half_width(text: str) -> bool:
+    """Mostly half-width katakana: what nearly any other bytes become in cp932, and what nobody writes at length."""
+    wide = [sign for sign in text if not sign.isascii()]
+    return 2 * sum("\uff61" <= sign <= "\uff9f" for sign in wide) > len(wide)

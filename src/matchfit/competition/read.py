@@ -26,6 +26,7 @@ from matchfit.competition.problem import Competition, Feature, Items, MetricChoi
 from matchfit.competition.roles import assign
 from matchfit.competition.settle import settle_keys, settle_targets
 from matchfit.competition.sources import Reading, nothing_found, read_parts, table_findings
+from matchfit.competition.values import placeholders
 from matchfit.core.errors import DataError
 
 WITH_EMPTY_ANSWERS = frozenset({"detection", "segmentation", "other", "ranking"})  # where nothing to find is an answer
@@ -54,6 +55,8 @@ def read_competition(folder: Path, config: CompetitionConfig, *, scratch: Path |
 
 def _assemble(reading: Reading, keys: Keys, plan: TargetPlan, predictions: tuple[str, ...]) -> Competition:
     config, log, sample = reading.config, reading.log, reading.sample
+    if not plan.column_classes:
+        _blank_placeholders(reading, plan.targets)
     asked = asking.ask(
         reading.train, plan, sample, predictions, long=bool(keys.suffixes) or bool(plan.unmatched and len(predictions) > 1)
     )
@@ -128,6 +131,20 @@ def _assemble(reading: Reading, keys: Keys, plan: TargetPlan, predictions: tuple
         findings=(*reading.tree.findings(), *table_findings(roles), *log.findings),
         notes=log.notes,
     )
+
+
+def _blank_placeholders(reading: Reading, targets: tuple[str, ...]) -> None:
+    """`NA`, `nan` and their like become empty cells in targets that are measured numbers; classes may have such names."""
+    if reading.config.task not in (None, "regression", "multiregression"):
+        return
+    few = asking.MAX_INTEGER_CLASSES if reading.config.task is None else 0
+    for name in targets:
+        column = reading.train[name]
+        marked = placeholders(column, few=few)
+        if marked is not None:
+            words = ", ".join(map(repr, column.filter(marked).unique().sort().to_list()))
+            reading.log.notes["placeholders"] = f"{words} in {name!r}, a column of numbers: no answer"
+            reading.train = reading.train.with_columns(column.set(marked, None))
 
 
 def leave_out_unlabelled(train: Side, targets: tuple[str, ...], log: Log) -> Side:

@@ -129,7 +129,7 @@ def known_labels(sample: pl.DataFrame | None) -> frozenset[str]:
 
 
 def nothing_found(reading: Reading) -> DataError:
-    sheets = ", ".join(sheet.path for sheet in reading.catalog.sheets[:8]) or "no table"
+    sheets = ", ".join(sheet.path + ("" if len(sheet.head) else " (no rows)") for sheet in reading.catalog.sheets[:8]) or "no table"
     files = dict(reading.media["kind"].value_counts().iter_rows())
     kinds = ", ".join(f"{count} {kind} files" for kind, count in files.items()) or "no media"
     refused = "; ".join(f"{path} could not be read ({reason})" for path, reason in list(reading.catalog.refused.items())[:3])

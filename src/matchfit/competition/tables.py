@@ -8,6 +8,7 @@ because that is what a column of integers with a gap becomes.
 from __future__ import annotations
 
 import base64
+import codecs
 import contextlib
 import json
 import tempfile
@@ -36,6 +37,11 @@ from matchfit.core.findings import Finding
 
 HEAD_BYTES = 16 << 20  # of a large file, when only its first rows are wanted
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz")
+STAND_INS = {
+    b"version https://git-lfs.github.com/spec/": "a pointer of Git LFS (`git lfs pull` fetches the file)",
+    b"<!doctype html": "a web page, such as a message of the server",
+    b"<html": "a web page, such as a message of the server",
+}
 KINDS = {
     ".csv": "delimited",
     ".tsv": "delimited",
@@ -83,11 +89,19 @@ def _unpacked_name(name: str) -> str:
 
 
 def read_table(
-    tree: FileTree, reference: str, *, columns: list[str] | None = None, limit: int | None = None, has_header: bool = True
+    tree: FileTree,
+    reference: str,
+    *,
+    columns: list[str] | None = None,
+    limit: int | None = None,
+    has_header: bool = True,
+    encoding: str = "",
 ) -> Table:
-    """The table at `reference` (also an archive that holds a single table), at most `limit` rows, only `columns` if given.
+    """The table at `reference` (also an archive that holds a single table), at most `limit` rows, only `columns` if given; `encoding` is tried
+    before other guesses where the file is neither UTF-8 nor marked.
 
-    An empty file gives a frame without columns. Raises DataError: unknown extension, damaged file, ragged rows, a column that is not there.
+    An empty file gives a frame without columns. Raises DataError: unknown extension, damaged file, a web page or a pointer in its place,
+    ragged rows, a column that is not there.
     """
     reference = _single_member(tree, reference)
     kind = table_kind(reference)
@@ -100,15 +114,25 @@ def read_table(
         )
     if kind == "delimited" and limit is not None and (head := _read_head(tree, reference, columns, limit, has_header)):
         return head
-    with _unpacked(tree, reference) as packed, as_utf8(packed, tree.spill_folder()) as (path, encoding):
-        delimiter, found = "", encoding_findings(reference, encoding)
+    with _unpacked(tree, reference) as packed, as_utf8(packed, tree.spill_folder(), preferred=encoding) as (path, written):
+        _refuse_stand_in(path, reference)
+        delimiter, found = "", encoding_findings(reference, written)
         if kind == "delimited":
             table = read_delimited(path, reference, columns=columns, limit=limit, has_header=has_header)
             frame, delimiter, found = table.frame, table.delimiter, [*found, *table.findings]
         else:
             frame = read_json_table(path, reference, lines=kind == "jsonl", limit=limit)
             frame = frame if columns is None else _select(frame, columns, reference)
-    return Table(frame=frame, findings=tuple(found), encoding=encoding.name, delimiter=delimiter)
+    return Table(frame=frame, findings=tuple(found), encoding=written.name, delimiter=delimiter)
+
+
+def _refuse_stand_in(path: Path, reference: str) -> None:
+    """Raises DataError for what downloads leave in a table's place: a pointer of Git LFS, a web page."""
+    with path.open("rb") as handle:
+        head = handle.read(256).removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    found = next((what for start, what in STAND_INS.items() if head.startswith(start)), None)
+    if found is not None:
+        raise DataError(reference, rule="must be the table itself", found=found, todo="Download the file again.")
 
 
 def _read_head(tree: FileTree, reference: str, columns: list[str] | None, limit: int, has_header: bool) -> Table | None:

@@ -36,6 +36,21 @@ def numeric_share(column: pl.Series) -> float:
     return float(filled.str.contains(NUMBER).mean() or 0.0) if len(filled) else 0.0  # type: ignore[arg-type]
 
 
+def placeholders(column: pl.Series, *, few: int) -> pl.Series | None:
+    """Which cells of a column of measured numbers stand for a missing one (`NA`, `inf`, …); None where there are none.
+
+    At most `few` different whole numbers may be classes, and `NA` one of them: that is no such column.
+    """
+    filled = column.drop_nulls()
+    words = filled.filter(~filled.str.contains(NUMBER)).unique()
+    if not len(words) or not bool(words.str.strip_chars().is_in(MISSING_WORDS).all()):
+        return None
+    numbers = shape(filled.filter(~filled.is_in(words.implode())))
+    if not numbers.numeric or (numbers.whole and numbers.distinct <= few) or numbers.filled < 0.5 * len(filled):
+        return None
+    return column.is_in(words.implode()).fill_null(False)
+
+
 def shape(column: pl.Series) -> Shape:
     filled = column.drop_nulls()
     distinct = filled.unique()

@@ -18,6 +18,11 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def number(value: float) -> str:
+    """A score for people: five decimals, or six digits where those would show nothing or too much."""
+    return f"{value:.5f}" if value == 0 or 1e-3 <= abs(value) < 1e7 else f"{value:.6g}"
+
+
 class Bar(Protocol):
     """A bar that counts."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from matchfit.competition.metrics import get_metric
 from matchfit.competition.problem import Competition, Predictions, Problem, Targets
 from matchfit.competition.stored import problem_to_json
+from matchfit.core.console import number
 from matchfit.core.durations import Deadline, format_duration
 from matchfit.core.errors import BudgetError, MatchfitError
 from matchfit.core.records import content_hash, write_record
@@ -206,6 +207,6 @@ def _fit_fold(
 
 def _shown_score(metric: Metric, targets: Targets, predictions: Predictions) -> str:
     try:
-        return f"{metric(targets, predictions):.5f}"
+        return number(metric(targets, predictions))
     except MatchfitError as error:
         return f"not defined ({error.found})"

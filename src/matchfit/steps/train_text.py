@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from matchfit.core.console import number
 from matchfit.core.durations import format_duration
 
 
@@ -32,4 +33,4 @@ def result_text(directory: Path, record: dict[str, Any]) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "not defined" if value is None else f"{value:.5f}"
+    return "not defined" if value is None else number(value)

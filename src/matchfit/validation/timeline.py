@@ -25,6 +25,9 @@ _DATES = (
     "%d-%b-%Y",
     "%d %b %Y",
     "%b %d, %Y",
+    "%d %B %Y",
+    "%d-%B-%Y",
+    "%B %d, %Y",
     "%Y年%m月%d日",
 )
 _CLOCKS = (" %H:%M:%S", " %H:%M", "", " %I:%M:%S %p", " %I:%M %p")
@@ -78,8 +81,8 @@ def parse_times(values: pl.Series, *, numbers: bool = True) -> Times | None:
 def looks_like_date(values: pl.Series) -> bool:
     """A quick look before the whole column is parsed: digits with date separators, eight digits or more."""
     sample = values.drop_nulls().head(20)
-    parted = r"^\d{1,4}[-/.年 ](\d{1,2}|[A-Za-z]{3})[-/.月 ]\d{1,4}"
-    pattern = parted + r"|^(19|20)\d{2}(0\d|1[0-2])[0-3]\d(\d{6})?Z?$|^[A-Z][a-z]{2} \d{1,2}, \d{4}"
+    parted = r"^\d{1,4}[-/.年 ](\d{1,2}|[A-Za-z]{3,9})[-/.月 ]\d{1,4}"
+    pattern = parted + r"|^(19|20)\d{2}(0\d|1[0-2])[0-3]\d(\d{6})?Z?$|^[A-Z][a-z]{2,8} \d{1,2}, \d{4}"
     return len(sample) > 0 and bool(sample.str.contains(pattern).all())
 
 

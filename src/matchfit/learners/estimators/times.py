@@ -8,6 +8,7 @@ import polars as pl
 
 LOOK_ROWS = 4000
 UNIX_UNITS = ((4.1e9, 1.0), (4.1e12, 1e3), (4.1e15, 1e6), (4.1e18, 1e9))  # numbers below the bound are in seconds, ms, µs, ns
+_NAMED_MONTHS = ("%d %B %Y", "%d-%B-%Y", "%B %d, %Y")  # reading takes `Dec` for `%B` too
 FORMATS = (
     "%Y-%m-%d %H:%M:%S%.f",
     "%Y-%m-%d %H:%M",
@@ -25,8 +26,13 @@ FORMATS = (
     "%d.%m.%Y %H:%M",
     "%d-%m-%Y %H:%M:%S%.f",
     "%d-%m-%Y %H:%M",
+    *(f"{day} {clock}" for day in _NAMED_MONTHS for clock in ("%H:%M:%S%.f", "%H:%M", "%I:%M:%S %p", "%I:%M %p")),
 )
-DAY_FORMATS = ("%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m/%d/%y", "%d.%m.%y")
+# fmt: off
+DAY_FORMATS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m/%d/%y", "%d.%m.%y", *_NAMED_MONTHS,
+)
+# fmt: on
 _MARKS = r"\s*(Z|UTC|[+-]\d{2}:?\d{2})$"  # the host's local hour is what repeats: the offset is dropped, not applied
 
 

@@ -167,7 +167,7 @@ def make_recipe(plan: Plan, num_train: int, metric: str, task: str, kind: str) -
     if plan.pretrained == weights.NONE:
         epochs = float(np.clip(round(DEEP_EPOCH_SAMPLES[kind] / rows), 10, 60))
         return Recipe(epochs=epochs, batch_size=batch_size, lr=5e-4 if wide else 3e-3, weight_decay=0.05, label_smoothing=smoothing)
-    epochs = float(np.clip(round(15_000 / rows), 4, 20)) if kind == "cpu" else 12.0
+    epochs = float(np.clip(round(12_000 / rows), 4, 20)) if kind == "cpu" else 12.0
     return Recipe(epochs=epochs, batch_size=batch_size, lr=1e-4 if wide else 1.5e-3, weight_decay=0.05, label_smoothing=smoothing)
 
 
