@@ -42,6 +42,7 @@ LATER_IN_USER = 0.9
 STRETCHES = 0.3  # changes between train and test in time, relative to items mixed at random
 STRETCHES_NUMBER = 0.1  # for plain numbers, which may be anything
 MIN_ITEMS = 20
+MIN_LATER = 8  # test items that, all after train, are no accident: below 1 in 10^6 beside 20 of train
 SAMPLE = 200_000
 
 Relation = Literal["later", "stretches", "later_in_user", "mixed", "unknown"]
@@ -87,9 +88,10 @@ def _found(competition: Competition) -> Iterator[TimeColumn]:
         empty = float(np.isnan(times.seconds_N).mean())
         in_order = bool((np.diff(times.seconds_N[~np.isnan(times.seconds_N)]) >= 0).all())
         facts = {"name": name, "form": times.form, "in_order": in_order}
-        if name not in test.columns or test.height < MIN_ITEMS:
+        if name not in test.columns or test.height < MIN_LATER:
             if times.form != "number":
-                yield TimeColumn(relation="unknown", why=f"test has no {name}", **facts)  # type: ignore[arg-type]
+                why = f"test has no {name}" if name not in test.columns else f"{test.height} test items tell nothing about {name}"
+                yield TimeColumn(relation="unknown", why=why, **facts)  # type: ignore[arg-type]
             continue
         later = parse_times(test[name])
         if later is None or later.form != times.form:
@@ -122,11 +124,13 @@ def _comes_round(name: str, value_N: Float64, form: TimeForm) -> bool:
 def _relation(competition: Competition, name: str, train_N: Float64, test_N: Float64, form: TimeForm) -> tuple[Relation, str, str]:
     """(relation, why in words, user column)."""
     known_train, known_test = train_N[~np.isnan(train_N)], test_N[~np.isnan(test_N)]
-    if len(known_train) < MIN_ITEMS or len(known_test) < MIN_ITEMS:
+    if len(known_train) < MIN_ITEMS or len(known_test) < MIN_LATER:
         return "unknown", f"too few items have a {name}", ""
     later = float((known_test > known_train.max()).mean())
     if later >= LATER and (form != "number" or later > 0.99):
         return "later", f"{100 * later:.0f} % of the test items have a later {name} than all of train", ""
+    if len(known_test) < MIN_ITEMS:
+        return "unknown", f"too few test items have a {name}", ""
     for users in _user_columns(competition, name):
         share, typical = _later_in_user(competition, users, train_N, test_N)
         if share >= LATER_IN_USER and typical < 0.5:
