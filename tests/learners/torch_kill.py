@@ -5,10 +5,12 @@ usage: torch_kill.py DIRECTORY JSON. Torch is imported once; every attempt is a 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 
 import torch
@@ -64,8 +66,13 @@ def attempt(directory: Path, settings: dict, kill: list | None) -> int:
     """Train, or go on training, in a fork; its exit status (-9: killed)."""
     child = os.fork()
     if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        # A data worker whose parent dies while it starts up never notices, and would keep our pipes open.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        return status
     try:
+        os.setpgid(0, 0)
         torch.set_num_threads(1)
         if kill:
             plant(*kill)
@@ -83,11 +90,14 @@ def attempt(directory: Path, settings: dict, kill: list | None) -> int:
 
 
 def main(directory: Path, plan: dict) -> None:
-    statuses = {}
+    statuses, seconds = {}, 0.0
     for name, run in plan.items():
         statuses[name] = []
         for kill in [*run["kills"], None]:
-            status = attempt(directory / name, run["settings"], kill)
+            spot = ["time", 1000 * kill[1] * seconds] if kill and kill[0] == "share" else kill
+            started = time.monotonic()
+            status = attempt(directory / name, run["settings"], spot)
+            seconds = seconds or time.monotonic() - started  # of the first, unbroken run
             statuses[name].append(status)
             if status != -signal.SIGKILL:
                 break
