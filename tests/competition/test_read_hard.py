@@ -506,3 +506,44 @@ def test_items_without_an_answer_are_left_out_and_told(tmp_path: Path) -> None:
     assert len(competition.train) == len(competition.target_table) == 38
     finding = next(finding for finding in competition.findings if finding.code == "empty_targets")
     assert finding.rows == ("3", "7")
+
+
+def test_tables_of_one_host_are_read_in_one_encoding(tmp_path: Path) -> None:
+    """The few letters of train alone look like another encoding; the two other tables tell."""
+    header, rows = "编号,长度,类", [f"{n},{n % 7},{'好坏'[n % 2]}" for n in range(40)]
+    write = {
+        "train": [header, *rows[:30]],
+        "test": ["编号,长度", *(row.rsplit(",", 1)[0] for row in rows[30:])],
+        "sample_submission": ["编号,类", *(f"{n},好" for n in range(30, 40))],
+    }
+    for name, lines in write.items():
+        (tmp_path / f"{name}.csv").write_bytes(("\n".join(lines) + "\n").encode("gbk"))
+    found = read(tmp_path)
+    assert found.problem.classes == ("坏", "好")
+    assert [feature.name for feature in found.problem.features] == ["长度"]
+
+
+@pytest.mark.parametrize("word", ["NA", "nan", "inf"])
+def test_a_word_for_missing_among_measured_numbers_is_no_class(tmp_path: Path, word: str) -> None:
+    write_table(tmp_path / "train.csv", ["id", "a", "price"], [(n, n % 5, word if n == 3 else n * 1.37) for n in range(40)])
+    write_table(tmp_path / "test.csv", ["id", "a"], [(90, 1), (91, 2)])
+    write_table(tmp_path / "sample_submission.csv", ["id", "price"], [(90, 0.5), (91, 0.5)])
+    found = read(tmp_path)
+    assert found.problem.task == "regression"
+    assert len(found.train) == 39
+    assert next(finding for finding in found.findings if finding.code == "empty_targets").rows == ("3",)
+
+
+def test_a_word_for_missing_among_few_whole_numbers_is_a_class(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", ["id", "a", "label"], [(n, n % 5, "NA" if n % 4 == 3 else n % 4) for n in range(40)])
+    write_table(tmp_path / "test.csv", ["id", "a"], [(90, 1), (91, 2)])
+    write_table(tmp_path / "sample_submission.csv", ["id", "label"], [(90, "NA"), (91, 2)])
+    assert set(read(tmp_path).problem.classes) == {"0", "1", "2", "NA"}
+
+
+def test_a_train_table_without_rows_is_named_so(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.csv", ["id", "a", "y"], [])
+    write_table(tmp_path / "test.csv", ["id", "a"], [(90, 1), (91, 2)])
+    write_table(tmp_path / "sample_submission.csv", ["id", "y"], [(90, 0.5), (91, 0.5)])
+    with pytest.raises(DataError, match=r"train\.csv \(no rows\)"):
+        read(tmp_path)

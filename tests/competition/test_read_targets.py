@@ -105,6 +105,8 @@ def test_lists_of_labels_are_told_from_names(cells: list[str], separator: str | 
         ("timestamp", ["1447518030", "939716778"] * 10, "time"),
         ("when", ["2011-01-20 00:00:00", "2011-01-20 01:00:00"] * 10, "time"),
         ("day", ["3/14/2019", "4/1/2020"] * 10, "time"),
+        ("day", ["28 December 2019", "3 May 2020"] * 10, "time"),
+        ("posted", ["Dec 28, 2019 14:05", "May 3, 2020 01:00"] * 10, "time"),
         ("colour", ["red", "light blue"] * 10, "category"),
         ("same", ["a"] * 20, "constant"),
         ("note", [f"this is the free text number {n} of many" for n in range(40)], "text"),

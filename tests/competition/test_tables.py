@@ -78,6 +78,7 @@ def test_a_lone_carriage_return_is_text_where_that_fits_and_a_line_end_where_tha
     ("encoding", "text"),
     [
         ("gbk", "编号,文本\n00012,今天天气很好，我们去公园吧\n2,这个产品质量太差了\n"),
+        ("gbk", "id,长度,颜色,类\n1,0.5,x,好\n2,0.7,y,坏\n3,0.1,x,好\n"),
         ("gb18030", "id,text\n1,服务态度不错，下次还来\n2,味道很好𠀀\n"),
         ("shift_jis", "番号,文章\n1,今日はとても良い天気ですね\n2,この商品は最悪です\n"),
         ("cp874", "id,text\n1,วันนี้อากาศดีมาก\n2,สินค้าไม่ดีเลย\n"),
@@ -100,6 +101,18 @@ def test_encodings_are_told_apart_and_said(tmp_path: Path, encoding: str, text: 
     assert [list(row) for row in table.frame.rows()] == rows
     assert "encoding" in codes(table)
     assert table.encoding != "utf-8"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+        b"\xef\xbb\xbf\n<!DOCTYPE html><html><body>not found</body></html>\n",
+    ],
+)
+def test_what_a_download_leaves_in_place_of_a_table_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(DataError, match="must be the table itself"):
+        read(tmp_path, content)
 
 
 def test_a_mark_leaves_the_first_name(tmp_path: Path) -> None:

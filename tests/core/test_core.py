@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from matchfit.core.config import parse_assignments, parse_yaml
+from matchfit.core.console import number
 from matchfit.core.durations import Deadline, format_duration, parse_duration
 from matchfit.core.errors import ConfigError, DataError, RunError, missing_dependency, nearest
 from matchfit.core.families import Family
@@ -189,3 +190,11 @@ def test_new_runs_never_share_a_folder(tmp_path: Path) -> None:
     paths = {workspace.new_run("resnet 18/x") for _ in range(5)}
     assert len(paths) == 5
     assert all("/" not in path.name and " " not in path.name for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.50000"), (0.0, "0.00000"), (-12.3456789, "-12.34568"), (3.2e-300, "3.2e-300"), (6.47789673e29, "6.4779e+29")],
+)
+def test_scores_of_any_size_are_readable(value: float, text: str) -> None:
+    assert number(value) == text

@@ -208,3 +208,11 @@ def test_nothing_to_read_no_time_and_damaged_files_are_told(tmp_path):
     model.write_text(model.read_text()[:-400])
     with pytest.raises(RunError, match="model that was trained"):
         learner.load(tmp_path / "learner")
+
+
+@pytest.mark.parametrize(
+    "cells", [["28 December 2019 14:05", "3 May 2020 00:00"], ["Dec 28, 2019 02:05 PM", "May 3, 2020 12:00 AM"]]
+)
+def test_times_with_named_months_become_seconds(cells: list[str]) -> None:
+    column = pl.Series("when", cells)
+    assert seconds_of(column, time_form(column)).tolist() == [1577541900.0, 1588464000.0]

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from matchfit.validation.timeline import parse_times, time_blocks, user_blocks
+from matchfit.validation.timeline import looks_like_date, parse_times, time_blocks, user_blocks
 
 JUNE = datetime(2012, 6, 18, 19, 21, 55, tzinfo=UTC).timestamp()
 DAY = datetime(2012, 6, 18, tzinfo=UTC).timestamp()
@@ -82,3 +82,12 @@ def test_users_with_few_items_fill_all_blocks_and_stay_in_order():
     assert (block[first] == 0).all()
     assert (np.diff(block)[~first[1:]] > 0).all()
     assert np.bincount(block, minlength=6)[1:].min() > 0.8 * np.bincount(block)[1:].mean()
+
+
+@pytest.mark.parametrize("cells", [["28 December 2019", "3 May 2020"], ["December 28, 2019", "May 3, 2020"]])
+def test_months_by_their_whole_names(cells: list[str]) -> None:
+    column = pl.Series("when", cells)
+    assert looks_like_date(column)
+    times = parse_times(column)
+    assert times is not None
+    assert times.seconds_N.tolist() == [1577491200.0, 1588464000.0]

@@ -11,7 +11,7 @@ from matchfit.competition.values import MISSING_WORDS, NUMBER
 from matchfit.core.errors import DataError, nearest
 
 LOOK_ROWS = 4000
-_MONTH = r"(?i:jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sep(tember)?|oct(ober)?|nov(ember)?|dec(ember)?)"
+_MONTH = r"(?:Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?|Sep(tember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?)"
 TIME_TEXT = (
     rf"^\s*(\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}[- ]{_MONTH}[- ]\d{{4}}|{_MONTH} \d{{1,2}}, \d{{4}})"
     r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*(Z|UTC|[AP]M|[+-]\d{2}:?\d{2})?)?\s*$|^\d{14}Z?$"
