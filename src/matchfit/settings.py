@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from matchfit.competition.config import CompetitionConfig
 from matchfit.core.config import Section, parse_assignments, read_yaml, validated
-from matchfit.core.errors import ConfigError, nearest
+from matchfit.core.errors import ConfigError, nearest, sentence
 from matchfit.learners.config import TrainConfig
 from matchfit.validation.config import SplitConfig
 
@@ -73,4 +73,4 @@ def _place(key: str) -> tuple[str, str]:
         raise ConfigError(f"--set {key}", rule="must name one key", found=f"several: {choices}", todo="Write the section too.")
     known = [name for model in sections.values() for name in model.model_fields]
     known += [f"{name}.{field}" for name, model in sections.items() for field in model.model_fields]
-    raise ConfigError(f"--set {key}", rule="must be a known key", found="no such key", todo=nearest(key, known).capitalize())
+    raise ConfigError(f"--set {key}", rule="must be a known key", found="no such key", todo=sentence(nearest(key, known)))

@@ -17,7 +17,7 @@ import pytest
 from matchfit.core.config import parse_assignments, parse_yaml
 from matchfit.core.console import number
 from matchfit.core.durations import Deadline, format_duration, parse_duration
-from matchfit.core.errors import ConfigError, DataError, RunError, missing_dependency, nearest
+from matchfit.core.errors import ConfigError, DataError, RunError, missing_dependency, nearest, sentence
 from matchfit.core.families import Family
 from matchfit.core.lock import exclusive
 from matchfit.core.records import content_hash, jsonable, read_record, write_record, write_text
@@ -198,3 +198,43 @@ def test_new_runs_never_share_a_folder(tmp_path: Path) -> None:
 )
 def test_scores_of_any_size_are_readable(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def test_names_in_a_message_keep_their_letters() -> None:
+    assert sentence(nearest("patientid", ["PatientID", "B"])) == "Did you mean 'PatientID'? one of: B, PatientID"
+
+
+def test_of_many_names_several_are_listed() -> None:
+    assert nearest("foo", [f"name_{number:03}" for number in range(99)] + ["food"]).count(",") == 5
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("competition: {targets: y}", "competition.targets: must be a list, as in [name]; found 'y'"),
+        ("competition: {classes: [true]}", "must be text; put it in quotes"),
+        ("split: {kind: column}", "split: a column split needs by"),
+        ("train: 3", "train: must be a section of key: value lines; found 3"),
+        ("split: {num_folds: 1}", "should be greater than or equal to 2; found 1"),
+    ],
+)
+def test_faults_of_settings_are_told_in_the_words_of_yaml(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "matchfit.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as fault:
+        load_settings(tmp_path / "matchfit.yaml")
+    assert says in str(fault.value)
+    assert "Value error" not in str(fault.value)
+
+
+def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "matchfit.yaml"
+    path.write_bytes(b"\xff\xfe\x00bad")
+    with pytest.raises(ConfigError, match="readable file in UTF-8"):
+        load_settings(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ConfigError, match="readable file in UTF-8"):
+        load_settings(path)
+    path.rmdir()
+    path.write_bytes(b"\xef\xbb\xbftrain: {seed: 3}\n")
+    assert load_settings(path).train.seed == 3

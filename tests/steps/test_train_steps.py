@@ -157,3 +157,24 @@ def test_settings_file_is_never_written_over_edits(tmp_path: Path) -> None:
     inspection = api.inspect(folder, say=quiet)
     assert path.read_text(encoding="utf-8") == edited
     assert (inspection.as_json()["metric"]["name"], inspection.as_json()["metric"]["guessed"]) == ("mae", False)
+
+
+def test_nothing_to_predict_gives_a_submission_without_rows(tmp_path: Path) -> None:
+    folder = make_table(tmp_path / "later")
+    for name in ("test.csv", "sample_submission.csv"):
+        header = (folder / name).read_text(encoding="utf-8").split("\n")[0]
+        (folder / name).write_text(header + "\n", encoding="utf-8")
+    result = api.train(folder, workspace=tmp_path / "ws", fast_dev_run=True)
+    written = result.directory / "submission.csv"
+    assert written.read_text(encoding="utf-8").count("\n") == 1
+    assert api.check(written, folder, workspace=tmp_path / "ws").valid
+
+
+def test_a_run_that_is_not_there_is_not_replaced_by_another(tmp_path: Path) -> None:
+    folder = make_table(tmp_path / "data")
+    api.train(folder, workspace=tmp_path / "ws", assignments=["num_folds=2", "max_rounds=2"])
+    with pytest.raises(RunError, match="nothing there"):
+        api.predict(tmp_path / "mistyped", folder, tmp_path / "out.csv", workspace=tmp_path / "ws")
+    (tmp_path / "ws" / "matchfit.yaml").write_bytes(b"\xff\xfe\x00bad")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        api.inspect(folder, workspace=tmp_path / "ws")

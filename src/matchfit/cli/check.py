@@ -26,11 +26,7 @@ def check(
         typer.echo(json.dumps(report.as_json(), ensure_ascii=False))
     else:
         for fault in report.errors:
-            place = ", ".join(
-                part
-                for part in (f"row {fault.row}" if fault.row else "", f"column {fault.column!r}" if fault.column else "")
-                if part
-            )
-            typer.echo(f"{fault.severity}: {fault.code}{': ' + place if place else ''}: {fault.value!r}; {fault.rule}")
+            place = f": {fault.place}" if fault.place else ""
+            typer.echo(f"{fault.severity}: {fault.code}{place}: {fault.value!r}; {fault.rule}")
         typer.echo(f"{submission}: {'valid' if report.valid else 'invalid'}")
     raise typer.Exit(0 if report.valid else 1)

@@ -12,7 +12,7 @@ import polars as pl
 from matchfit.competition.files import FileTree
 from matchfit.competition.names import SUBMISSION_WORDS, TABLE_SUFFIXES, TEST_WORDS, TRAIN_WORDS, bare, is_prose, side, stem, tokens
 from matchfit.competition.tables import Table, read_table
-from matchfit.core.errors import DataError, nearest
+from matchfit.core.errors import DataError, nearest, sentence
 from matchfit.core.findings import Finding
 
 HEAD_ROWS = 256
@@ -87,7 +87,7 @@ class Catalog:
             f"competition.{key} = {name!r}",
             rule="must be a table in the competition folder",
             found="no such table",
-            todo=nearest(name, [sheet.path for sheet in self.sheets]).capitalize(),
+            todo=sentence(nearest(name, [sheet.path for sheet in self.sheets])),
         )
 
 

@@ -8,7 +8,7 @@ from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.names import tokens
 from matchfit.competition.problem import Feature, FeatureKind
 from matchfit.competition.values import MISSING_WORDS, NUMBER
-from matchfit.core.errors import DataError, nearest
+from matchfit.core.errors import DataError, nearest, sentence
 
 LOOK_ROWS = 4000
 _MONTH = r"(?:Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?|Sep(tember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?)"
@@ -41,7 +41,7 @@ def find_features(
                     f"competition.{key} = {name!r}",
                     rule="must be a column that train and test share",
                     found="no such column" if name not in train.columns else "a column of train only, an id or a target",
-                    todo=nearest(name, names).capitalize(),
+                    todo=sentence(nearest(name, names)),
                 )
     features, notes = [], {}
     for name in names:

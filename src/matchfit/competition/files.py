@@ -33,7 +33,7 @@ from matchfit.competition.archives import (
     scratch_name,
     stem,
 )
-from matchfit.core.errors import DataError, MissingDependencyError, nearest
+from matchfit.core.errors import DataError, MissingDependencyError, nearest, sentence
 from matchfit.core.findings import Finding
 
 INSIDE = "!/"
@@ -316,7 +316,7 @@ def _wrapper(names: list[str], name: str) -> str:
 
 
 def _absent(name: str, found: str, todo: str) -> DataError:
-    return DataError(name, rule="must exist", found=found, todo=todo.capitalize() or "Look at the spelling and the extension.")
+    return DataError(name, rule="must exist", found=found, todo=sentence(todo) or "Look at the spelling and the extension.")
 
 
 def _remove(folder: Path, process: int) -> None:

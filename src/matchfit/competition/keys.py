@@ -23,7 +23,7 @@ from matchfit.competition.builtids import (
 )
 from matchfit.competition.names import tokens
 from matchfit.competition.values import shape
-from matchfit.core.errors import DataError, nearest
+from matchfit.core.errors import DataError, nearest, sentence
 
 ID_WORDS = frozenset(["id", "ids", "uid", "uuid", "guid", "key", "index", "no", "number"])
 
@@ -39,7 +39,7 @@ def find_keys(
                     f"competition.id = {name!r}",
                     rule="must be a column of the sample submission",
                     found="no such column",
-                    todo=nearest(name, sample.columns).capitalize(),
+                    todo=sentence(nearest(name, sample.columns)),
                 )
     found = _against_table(sample, test, train, wanted) if test is not None else None
     if found is not None and train is not None and wanted is None:

@@ -10,7 +10,7 @@ import polars as pl
 from matchfit.competition.builtids import same_column
 from matchfit.competition.names import LABEL_WORDS, plain, tokens
 from matchfit.competition.values import separator_of_lists, shape
-from matchfit.core.errors import DataError, nearest
+from matchfit.core.errors import DataError, nearest, sentence
 
 CLASS_WORDS = LABEL_WORDS | frozenset(
     {"class", "category", "y", "tag", "tags", "species", "breed", "score", "rating", "outcome", "answer"}
@@ -110,7 +110,7 @@ def _checked(wanted: tuple[str, ...], train: pl.DataFrame) -> tuple[str, ...]:
                 f"competition.targets = {name!r}",
                 rule="must be a column of train",
                 found="no such column",
-                todo=nearest(name, train.columns).capitalize(),
+                todo=sentence(nearest(name, train.columns)),
             )
     return wanted
 

@@ -18,7 +18,7 @@ from matchfit.competition.metrics import settle_metric as settle
 from matchfit.competition.problem import MetricChoice, Problem, SubmissionForm, Targets
 from matchfit.competition.targets import encode_targets
 from matchfit.competition.values import separator_of_lists, shape
-from matchfit.core.errors import ConfigError, DataError, nearest
+from matchfit.core.errors import ConfigError, DataError, nearest, sentence
 
 
 def check_media(config: CompetitionConfig, media: pl.DataFrame) -> None:
@@ -32,7 +32,7 @@ def check_media(config: CompetitionConfig, media: pl.DataFrame) -> None:
                 f"competition.{key} = {wanted!r}",
                 rule="must be a folder or archive with media files in the competition folder",
                 found="no media there",
-                todo=nearest(wanted, [folder or "." for folder in folders][:30]).capitalize(),
+                todo=sentence(nearest(wanted, [folder or "." for folder in folders][:30])),
             )
 
 
@@ -82,7 +82,7 @@ def apply(asked: Asked, config: CompetitionConfig, train: pl.DataFrame, plan: Ta
                 "competition.classes",
                 rule="must hold every label of train",
                 found=f"no {unknown[0]!r} in it",
-                todo=nearest(unknown[0], config.classes).capitalize(),
+                todo=sentence(nearest(unknown[0], config.classes)),
             )
         asked = replace(asked, classes=config.classes, note=asked.note + "; classes from matchfit.yaml")
     return asked

@@ -11,7 +11,7 @@ from matchfit.competition.config import CompetitionConfig
 from matchfit.competition.layouts.parts import Parts
 from matchfit.competition.matching import CLASS_WORDS, box_columns
 from matchfit.competition.names import TEST_WORDS, TRAIN_WORDS, VALID_WORDS, plain, tokens
-from matchfit.core.errors import DataError, nearest
+from matchfit.core.errors import DataError, nearest, sentence
 
 MARKER_NAMES = frozenset(
     {"split", "set", "part", "subset", "fold", "usage", "istest", "istrain", "partition", "source", "datatype", "phase", "mode"}
@@ -86,7 +86,7 @@ def _own_key(
                     f"competition.id = {name!r}",
                     rule="must be a column of train (there is no sample submission)",
                     found="no such column",
-                    todo=nearest(name, train.columns).capitalize(),
+                    todo=sentence(nearest(name, train.columns)),
                 )
         return config.id
     if parts is not None:

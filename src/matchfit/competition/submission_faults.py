@@ -44,6 +44,12 @@ class Fault:
     value: str
     rule: str
 
+    @property
+    def place(self) -> str:
+        """Where, for people: `row 3, column 'y'`; empty for the file as a whole."""
+        row, column = f"row {self.row}" if self.row else "", f"column {self.column!r}" if self.column else ""
+        return ", ".join(part for part in (row, column) if part)
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

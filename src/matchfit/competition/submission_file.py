@@ -40,8 +40,11 @@ class Rows:
     num_ragged: int
 
 
-def read_rows(path: Path, faults: Faults) -> Rows | None:
-    """The file's rows; None, with faults that say why, when it cannot be read as a csv. SubmissionError when there is no such file."""
+def read_rows(path: Path, faults: Faults, *, may_be_empty: bool = False) -> Rows | None:
+    """The file's rows; None, with faults that say why, when it cannot be read as a csv. SubmissionError when there is no such file.
+
+    `may_be_empty`: there is nothing to predict, so a header alone is all that is asked.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -61,6 +64,9 @@ def read_rows(path: Path, faults: Faults) -> Rows | None:
     if len(starts_L) == 1 and b"\n" in data[: ends_L[0]].strip():  # a quote of the header swallows the rows
         faults.add("ragged_row", row=0, value=",".join(header), rule="quotes are closed in their line")
         return None
+    if len(starts_L) == 1 and may_be_empty:
+        none = pl.DataFrame(schema={str(place): pl.String for place in range(len(header))})
+        return Rows(header, none, np.empty(0, dtype=np.int64), 0)
     if len(starts_L) == 1:
         faults.add("empty_file", value="only a header", rule=CODES["empty_file"])
         return None

@@ -8,7 +8,7 @@ import polars as pl
 
 from matchfit.competition.metrics.decode import decode, ranked
 from matchfit.competition.problem import Predictions, Problem, Targets
-from matchfit.core.errors import DataError, nearest
+from matchfit.core.errors import DataError, nearest, sentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,7 +65,7 @@ def _unknown(label: str, row: str, problem: Problem) -> DataError:
         f"target {problem.targets[0]!r}, item {row!r}",
         rule="must be one of the declared classes",
         found=repr(label),
-        todo=nearest(str(label), problem.classes[:50]).capitalize(),
+        todo=sentence(nearest(str(label), problem.classes[:50])),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from matchfit.core.errors import ConfigError, nearest
+from matchfit.core.errors import ConfigError, nearest, sentence
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -40,9 +40,32 @@ def validated(model: type[Model], values: Mapping[str, Any], *, source: str) -> 
                 f"{source}: {key}",
                 rule="must be a known key",
                 found=repr(fault["input"]),
-                todo=nearest(str(fault["loc"][-1]), owner.model_fields if owner else ()).capitalize(),
+                todo=sentence(nearest(str(fault["loc"][-1]), owner.model_fields if owner else ())),
             ) from None
-        raise ConfigError(f"{source}: {key}", rule=fault["msg"], found=repr(fault["input"]), todo="Correct the value.") from None
+        raise ConfigError(
+            f"{source}: {key}", rule=_rule(fault), found=repr(_lists(fault["input"])), todo="Correct the value."
+        ) from None
+
+
+_RULES = {  # by the type of pydantic's fault, where its own words speak of Python
+    "tuple_type": "must be a list, as in [name]",
+    "dict_type": "must be a mapping of keys to values",
+    "model_type": "must be a section of key: value lines",
+    "string_type": "must be text; put it in quotes when it looks like a number or true",
+    "bool_type": "must be true or false",
+}
+
+
+def _rule(fault: Mapping[str, Any]) -> str:
+    own = str(fault["msg"]).removeprefix("Value error, ").replace("Input should", "should")
+    return _RULES.get(str(fault["type"]), own)
+
+
+def _lists(value: Any) -> Any:
+    """As the user wrote it: tuples of ours as the lists of YAML."""
+    if isinstance(value, Mapping):
+        return {key: _lists(item) for key, item in value.items()}
+    return [_lists(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _tuples(value: Any) -> Any:
@@ -97,7 +120,13 @@ def parse_yaml(text: str, *, source: str) -> Any:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; an empty file is an empty mapping."""
-    value = parse_yaml(path.read_text(encoding="utf-8"), source=str(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            str(path), rule="must be a readable file in UTF-8", found=str(error), todo="Save it as UTF-8, or take it away."
+        ) from None
+    value = parse_yaml(text, source=str(path))
     if value is None:
         return {}
     if not isinstance(value, dict):

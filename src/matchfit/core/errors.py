@@ -71,10 +71,16 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     shown = names
     if len(names) > MOST_LISTED:
-        shown = difflib.get_close_matches(name, names, n=6, cutoff=0.3) or names[:6]
+        near = difflib.get_close_matches(name, names, n=6, cutoff=0.3)
+        shown = [*near, *(other for other in names if other not in near)][:6]
     rest = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     listed = f"one of: {', '.join(shown)}{rest}"
     return f"did you mean {close[0]!r}? {listed}" if close else listed
+
+
+def sentence(text: str) -> str:
+    """`text` with a capital at its start and nothing else changed: names in it stay as they are (`str.capitalize` would lower them)."""
+    return text[:1].upper() + text[1:]
 
 
 def missing_dependency(package: str, *, extra: str, needed_for: str) -> MissingDependencyError:

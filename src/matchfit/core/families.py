@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import entry_points
 from typing import Generic, TypeVar
 
-from matchfit.core.errors import ConfigError, nearest
+from matchfit.core.errors import ConfigError, nearest, sentence
 
 Member = TypeVar("Member")
 
@@ -49,7 +49,7 @@ class Family(Generic[Member]):
                 f"{self.singular} {name!r}",
                 rule=f"must be the name of a {self.singular}",
                 found=f"no such {self.singular}",
-                todo=nearest(name, self._members).capitalize(),
+                todo=sentence(nearest(name, self._members)),
             )
         return self._members[key]
 

@@ -98,7 +98,7 @@ def write_checked_submission(path: Path, competition: Competition, predictions: 
         raise SubmissionError(
             str(path),
             rule=f"must follow the sample submission ({first.code}: {first.rule})",
-            found=f"row {first.row}, column {first.column!r}: {first.value!r}",
+            found=f"{first.place}: {first.value!r}" if first.place else repr(first.value),
             todo="The predictions are kept in test.parquet; correct the reading of the folder in matchfit.yaml.",
         )
 

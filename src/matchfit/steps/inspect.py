@@ -169,7 +169,10 @@ def settings_edited(place: Workspace) -> bool:
         written = read_record(place.root / "inspection.json", schema=INSPECTION_SCHEMA)["settings_hash"]
     except RunError:
         return True
-    return bool(written != content_hash(place.settings.read_text(encoding="utf-8")))
+    try:
+        return bool(written != content_hash(place.settings.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError):  # whoever loads it says what is wrong
+        return True
 
 
 def _write(inspection: Inspection, settings_text: str | None) -> None:

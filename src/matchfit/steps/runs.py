@@ -25,6 +25,13 @@ def find_run(path: Path, workspace: Path | None) -> Path:
             found="one that was cut short",
             todo="Finish it with: matchfit train … --resume",
         )
+    if not path.is_dir():
+        raise RunError(
+            str(path),
+            rule="must be a run's folder, or a competition folder with a finished run",
+            found="a file" if path.exists() else "nothing there",
+            todo="Look at the spelling; `matchfit train` prints its run's folder.",
+        )
     entries = _finished(workspace_for(path, workspace))
     if not entries:
         raise RunError(

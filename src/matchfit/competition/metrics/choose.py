@@ -11,7 +11,7 @@ import numpy as np
 from matchfit.competition.metrics.base import METRICS, Direction, Metric
 from matchfit.competition.metrics.user import load_metric
 from matchfit.competition.problem import MetricChoice, Problem, Targets
-from matchfit.core.errors import ConfigError, nearest
+from matchfit.core.errors import ConfigError, nearest, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def get_metric(choice: MetricChoice | str, problem: Problem | None = None, *, fo
             f"metric {name!r}",
             rule=f"must fit the task {problem.task}",
             found=f"a metric for {', '.join(metric.tasks)}",
-            todo=nearest(name, metrics_for(problem)).capitalize(),
+            todo=sentence(nearest(name, metrics_for(problem))),
         )
     return metric
 

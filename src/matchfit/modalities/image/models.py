@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from matchfit.core.errors import ConfigError, nearest
+from matchfit.core.errors import ConfigError, nearest, sentence
 from matchfit.core.families import Family
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _suggestion(name: str) -> str:
 
     close = nearest(name, [*MODELS, *timm.list_models()]).split("? one of:")[0]
     listed = f"our own: {', '.join(MODELS)}; timm's: python -c 'import timm; print(timm.list_models())'"
-    return f"{close.capitalize()}? {listed}" if close.startswith("did you") else listed.capitalize()
+    return f"{sentence(close)}? {listed}" if close.startswith("did you") else sentence(listed)
 
 
 def make_model(
