@@ -44,6 +44,18 @@ def load_settings(path: Path | None, assignments: Sequence[str] | None = None, f
     return validated(Settings, merged, source="--set" if assignments else "the flags" if flags else source)
 
 
+def refuse_ineffective(assignments: Sequence[str], *, sections: tuple[str, ...], verb: str) -> None:
+    """Raises ConfigError for a `--set` key of a section that this verb does not read."""
+    for key in sorted(assigned_keys(assignments)):
+        if key.partition(".")[0] not in sections:
+            raise ConfigError(
+                f"--set {key}",
+                rule=f"must have an effect on `{verb}`",
+                found=f"a key that it does not read; it reads {' and '.join(sections)}",
+                todo="Leave it out.",
+            )
+
+
 def assigned_keys(assignments: Sequence[str]) -> set[str]:
     """The full keys (`train.lr`) that `--set` assignments are about."""
     return {".".join(_place(key)) for key in parse_assignments(list(assignments))}

@@ -238,3 +238,16 @@ def test_settings_that_cannot_be_read(tmp_path: Path) -> None:
     path.rmdir()
     path.write_bytes(b"\xef\xbb\xbftrain: {seed: 3}\n")
     assert load_settings(path).train.seed == 3
+
+
+def test_what_the_machine_refuses_is_told_in_four_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from matchfit.cli import main
+
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["matchfit", "demo", "breast-cancer", str(tmp_path / "file" / "folder")])
+    with pytest.raises(SystemExit) as stopped:
+        main.main()
+    assert stopped.value.code == 2
+    assert "found Not a directory" in capsys.readouterr().err

@@ -141,7 +141,7 @@ def test_resume_refuses_what_would_change_the_result(tmp_path: Path) -> None:
     api.train(folder, out=tmp_path / "run", flags={"split.num_folds": 2}, say=quiet)
     with pytest.raises(ConfigError, match="a resumed run keeps"):
         api.train(folder, out=tmp_path / "run", flags={"split.num_folds": 2, "train.seed": 5}, resume=True, say=quiet)
-    with pytest.raises(RunError, match="folds_hash"):
+    with pytest.raises(RunError, match="the run.s folds"):
         api.train(folder, out=tmp_path / "run", flags={"split.num_folds": 3}, resume=True, say=quiet)
 
 
@@ -178,3 +178,32 @@ def test_a_run_that_is_not_there_is_not_replaced_by_another(tmp_path: Path) -> N
     (tmp_path / "ws" / "matchfit.yaml").write_bytes(b"\xff\xfe\x00bad")
     with pytest.raises(ConfigError, match="UTF-8"):
         api.inspect(folder, workspace=tmp_path / "ws")
+
+
+def test_keys_that_a_verb_does_not_read_are_refused(tmp_path: Path) -> None:
+    folder = make_table(tmp_path / "data")
+    with pytest.raises(ConfigError, match=r"train\.lr: must have an effect on `inspect`"):
+        api.inspect(folder, workspace=tmp_path / "ws", assignments=["lr=3"])
+    with pytest.raises(ConfigError, match=r"split\.num_folds: must have an effect on `check`"):
+        api.check(folder / "sample_submission.csv", folder, workspace=tmp_path / "ws", assignments=["num_folds=3"])
+    with pytest.raises(ConfigError, match=r"train\.lr: must have an effect on `predict`"):
+        api.predict(tmp_path, folder, tmp_path / "out.csv", assignments=["lr=3"])
+
+
+def test_predict_on_other_rows_than_the_sample_asks_for(tmp_path: Path) -> None:
+    folder = make_table(tmp_path / "data")
+    run = api.train(folder, workspace=tmp_path / "ws", assignments=["num_folds=2", "max_rounds=2"]).directory
+    with pytest.raises(RunError, match="the run's folds"):
+        api.train(folder, workspace=tmp_path / "ws", out=run, resume=True, assignments=["num_folds=3"])
+    lines = (folder / "test.csv").read_text(encoding="utf-8").splitlines()
+    sample = (folder / "sample_submission.csv").read_text(encoding="utf-8")
+    for name, rows in {"more": [*lines, lines[-1].replace(lines[-1].split(",")[0], "new", 1)], "fewer": lines[:6]}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "test.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+        (tmp_path / name / "sample_submission.csv").write_text(sample, encoding="utf-8")
+    said: list[str] = []
+    written = api.predict(run, tmp_path / "more", tmp_path / "out.csv", workspace=tmp_path / "ws", say=said.append)
+    assert written.rows == len(lines) - 1
+    assert any("1 test rows are not in the sample submission" in line for line in said)
+    with pytest.raises(DataError, match=r"must ask for the items of test\.csv; found 30 rows for a table of 5 rows"):
+        api.predict(run, tmp_path / "fewer", tmp_path / "out.csv", workspace=tmp_path / "ws")

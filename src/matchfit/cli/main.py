@@ -10,7 +10,7 @@ import typer
 
 from matchfit import __version__
 from matchfit.cli import check, demo, inspect, predict, train
-from matchfit.core.errors import MatchfitError
+from matchfit.core.errors import MatchfitError, file_fault
 
 EPILOG = "A competition, from the folder to the submission: demo → inspect → train → check. Every verb explains itself with --help."
 
@@ -56,9 +56,15 @@ def main() -> None:
     except MatchfitError as error:
         typer.echo(f"{type(error).__name__}: {error}", err=True)
         sys.exit(error.exit_status)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):  # the reader of our output went away, for example `| head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(141)
+        if error.errno is None:  # no file's fault
+            raise
+        told = file_fault(error)
+        typer.echo(f"{type(told).__name__}: {told}", err=True)
+        sys.exit(told.exit_status)
     except KeyboardInterrupt:
         typer.echo("Interrupted. What was computed is kept; `--resume` goes on.", err=True)
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output went away, for example `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)

@@ -54,6 +54,8 @@ def _test_alone(folder: Path, problem: Problem, config: CompetitionConfig, scrat
         side = _from_files(problem, media)
     if not len(side.ids) and (test is None or test.height):
         raise _nothing_found(folder, problem, catalog)
+    if sheet is not None and sample is not None and asked is not None:
+        _refuse_other_items(problem, sheet, sample, asked, side)
     _refuse_missing_columns(folder, problem, side.table)
     nobody = Side(pl.Series("id", [], dtype=pl.String), pl.DataFrame())
     kind = ""
@@ -108,6 +110,19 @@ def _keys(problem: Problem, test: pl.DataFrame | None, sample: pl.DataFrame | No
 def _from_files(problem: Problem, media: pl.DataFrame) -> Side:
     stems = media["path"].str.extract(r"([^/]+?)(?:\.[^./]+)?$", 1).unique(maintain_order=True).sort().alias("id")
     return Side(stems, pl.DataFrame({problem.id_columns[0] if problem.id_columns else "id": stems}))
+
+
+def _refuse_other_items(problem: Problem, sheet: Sheet, sample: Sheet, asked: pl.DataFrame, side: Side) -> None:
+    """Raises DataError where the table has the columns, but its rows are not those that the sample submission asks for."""
+    wanted = [feature.name for feature in problem.features]
+    if not wanted or not set(wanted) <= set(sheet.columns) or set(wanted) <= set(side.table.columns):
+        return
+    raise DataError(
+        sample.path,
+        rule=f"must ask for the items of {sheet.path}",
+        found=f"{len(asked)} rows for a table of {len(sheet.frame())} rows, and most ids are not there",
+        todo=f"Take it away to score the rows of {sheet.path}, or give the table with all its rows.",
+    )
 
 
 def _refuse_missing_columns(folder: Path, problem: Problem, table: pl.DataFrame) -> None:

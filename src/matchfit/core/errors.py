@@ -78,6 +78,16 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}? {listed}" if close else listed
 
 
+def file_fault(error: OSError) -> RunError:
+    """What the machine refused about a file (no room, no permission, no such folder) as one of our errors."""
+    return RunError(
+        str(error.filename) if error.filename is not None else "a file",
+        rule="the machine must let us read and write here",
+        found=error.strerror or str(error),
+        todo="Look at permissions and free space, or choose another folder.",
+    )
+
+
 def sentence(text: str) -> str:
     """`text` with a capital at its start and nothing else changed: names in it stay as they are (`str.capitalize` would lower them)."""
     return text[:1].upper() + text[1:]

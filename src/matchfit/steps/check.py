@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matchfit.core.workspace import workspace_for
-from matchfit.settings import load_settings
+from matchfit.settings import load_settings, refuse_ineffective
 
 if TYPE_CHECKING:
     from matchfit.competition.submission import SubmissionReport
@@ -20,6 +20,7 @@ def check(
     from matchfit.competition.read import read_competition
     from matchfit.competition.submission import check_submission
 
+    refuse_ineffective(assignments, sections=("competition",), verb="check")
     place = workspace_for(Path(folder), None if workspace is None else Path(workspace))
     settings = load_settings(place.settings, assignments)
     return check_submission(Path(submission), read_competition(Path(folder), settings.competition, scratch=place.cache / "files"))

@@ -13,7 +13,7 @@ from matchfit.core.errors import DataError
 from matchfit.core.findings import Finding
 from matchfit.core.records import content_hash, write_record, write_text
 from matchfit.core.workspace import Workspace, claim, workspace_for
-from matchfit.settings import Settings, load_settings
+from matchfit.settings import Settings, load_settings, refuse_ineffective
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,6 +82,7 @@ def inspect(
     Writes `matchfit.yaml` (never over a user's edits) and the inspection's record into the workspace; the folder itself is only read.
     Raises DataError when the folder cannot be understood, ConfigError for a wrong setting.
     """
+    refuse_ineffective(assignments, sections=("competition", "split"), verb="inspect")
     folder = Path(folder)
     place = workspace_for(folder, None if workspace is None else Path(workspace))
     edited = settings_edited(place)

@@ -13,7 +13,9 @@ from matchfit.core.errors import ConfigError
 from matchfit.core.records import read_record
 from matchfit.core.workspace import workspace_for
 from matchfit.learners.records import RECORD_SCHEMA
-from matchfit.settings import load_settings
+from matchfit.settings import load_settings, refuse_ineffective
+
+TOLD = frozenset({"unasked_test_rows", "missing_test_rows"})  # findings that decide which rows are in the file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,7 @@ def predict(
     from matchfit.steps.inspect import check_folder
     from matchfit.steps.runs import find_run
 
+    refuse_ineffective(assignments, sections=("competition",), verb="predict")
     folder, out = Path(folder), Path(out)
     chosen = None if workspace is None else Path(workspace)
     directory = find_run(Path(run), chosen)
@@ -59,6 +62,9 @@ def predict(
     settings = load_settings(place.settings, assignments)
     test = read_test(folder, problem, settings.competition, scratch=place.cache / "files")
     say(f"{directory}: {len(record['test_members'])} model(s), {len(test.test)} test items")
+    for finding in test.findings:
+        if finding.code in TOLD:
+            say(f"{finding.severity}: {finding.message}")
     members = []
     for index in record["test_members"]:
         learner = make_learner(stored["learner"], problem, config)

@@ -310,11 +310,17 @@ def _refuse_other_data(stored: dict[str, Any] | None, plan: Plan, directory: Pat
             found="the folder is read otherwise now",
             todo="Start a new run.",
         )
-    for key in ("folds_hash", "learner"):
-        if stored[key] != now[key]:
-            raise RunError(
-                str(directory),
-                rule=f"--resume needs the same {key}",
-                found=f"{now[key]} instead of {stored[key]}",
-                todo="Start a new run.",
-            )
+    if stored["learner"] != now["learner"]:
+        raise RunError(
+            str(directory),
+            rule="--resume needs the same learner",
+            found=f"{now['learner']} instead of {stored['learner']}",
+            todo="Start a new run.",
+        )
+    if stored["folds_hash"] != now["folds_hash"]:
+        raise RunError(
+            str(directory),
+            rule="--resume needs the run's folds",
+            found=f"folds with the hash {now['folds_hash'][:12]} instead of {stored['folds_hash'][:12]}",
+            todo="Give --num-folds and the keys of split as at its start, or start a new run.",
+        )
