@@ -141,7 +141,7 @@ def test_resume_refuses_what_would_change_the_result(tmp_path: Path) -> None:
     api.train(folder, out=tmp_path / "run", flags={"split.num_folds": 2}, say=quiet)
     with pytest.raises(ConfigError, match="a resumed run keeps"):
         api.train(folder, out=tmp_path / "run", flags={"split.num_folds": 2, "train.seed": 5}, resume=True, say=quiet)
-    with pytest.raises(RunError, match="the run.s folds"):
+    with pytest.raises(RunError, match="the run's folds"):
         api.train(folder, out=tmp_path / "run", flags={"split.num_folds": 3}, resume=True, say=quiet)
 
 
