@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 REAL = Path(os.environ.get("MATCHFIT_COMPETITIONS", ROOT.parent / "shared" / "data"))
 
-os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may ask the network
+os.environ["HF_HUB_OFFLINE"] = "1"  # no test may ask the network,
+os.environ["HF_HOME"] = str(ROOT / "tests" / "no-hub")  # nor find what this machine once fetched from it
 
 
 @pytest.fixture

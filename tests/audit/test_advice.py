@@ -15,8 +15,6 @@ from matchfit.competition.problem import Competition, Feature, Items, MetricChoi
 from matchfit.validation.config import SplitConfig
 from matchfit.validation.folds import group_overlap, plan_folds
 
-PEERS = Path(__file__).resolve().parents[3] / "shared" / "data"
-
 
 def competition(
     train: dict[str, list], test: dict[str, list], *, targets: tuple[str, ...] = ("label",), ids: str = "id"
@@ -296,14 +294,12 @@ EXPECTED = {
 
 @pytest.mark.peers
 @pytest.mark.parametrize("name", EXPECTED)
-def test_real_competitions(name: str, tmp_path: Path):
-    if not (PEERS / name).is_dir():
-        pytest.skip(f"no {PEERS / name}: the real competitions are not beside this checkout")
+def test_real_competitions(name: str, tmp_path: Path, real_competition):
     from matchfit.competition.config import CompetitionConfig
     from matchfit.competition.read import read_competition
     from matchfit.competition.targets import encode_targets
 
-    read = read_competition(PEERS / name, CompetitionConfig(), scratch=tmp_path)
+    read = read_competition(real_competition(name), CompetitionConfig(), scratch=tmp_path)
     targets = None if read.problem.task == "other" else encode_targets(read.problem, read.target_table)
     advised = advise_split(read, targets)
     assert (advised.kind, advised.by) == EXPECTED[name]

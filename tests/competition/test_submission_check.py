@@ -293,7 +293,6 @@ def test_random_damage_never_breaks_the_check_and_what_passes_is_whole(tmp_path:
             assert sorted(read.rows()) == sorted(competition.sample.select(names).rows())
 
 
-PEERS = Path(__file__).parents[3] / "shared" / "data"
 NAMES = [
     "adult-income",
     "banking77",
@@ -311,14 +310,13 @@ NAMES = [
 @pytest.mark.peers
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_a_real_hosts_own_sample_is_valid(tmp_path: Path, name: str) -> None:
-    if not (PEERS / name).is_dir():
-        pytest.skip(f"no {PEERS / name}: the real competitions are not beside this checkout")
+def test_a_real_hosts_own_sample_is_valid(tmp_path: Path, name: str, real_competition: Callable[[str], Path]) -> None:
+    folder = real_competition(name)
     from matchfit.competition.config import CompetitionConfig
     from matchfit.competition.read import read_competition
 
-    competition = read_competition(PEERS / name, CompetitionConfig(), scratch=tmp_path)
-    sample = next(iter((PEERS / name).glob("*ample*ubmission*.csv")))
+    competition = read_competition(folder, CompetitionConfig(), scratch=tmp_path)
+    sample = next(iter(folder.glob("*ample*ubmission*.csv")))
     report = check_submission(sample, competition)
     assert report.valid
     assert report.errors == ()

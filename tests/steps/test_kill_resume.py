@@ -37,25 +37,44 @@ def environment() -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1"}
 
 
-def run_killed(arguments: list[str], seconds: float) -> bool:
-    """Start, kill after `seconds`; True when it had ended by itself before."""
+Kill = tuple[
+    str, float
+]  # ("seconds", 1.5): by the clock; ("files", 2): as soon as two more checkpoints or finished folds are there
+
+
+def written(out: Path) -> set[tuple[str, int, int]]:
+    """Checkpoints and marks of finished folds; one that is written again is a new one."""
+    found = set()
+    for path in [*out.glob("fold-*/last.safetensors"), *out.glob("fold-*/done.json")]:
+        facts = path.stat()
+        found.add((str(path), facts.st_ino, facts.st_mtime_ns))
+    return found
+
+
+def run_killed(arguments: list[str], out: Path, kill: Kill) -> bool:
+    """Start, kill at the moment; False when it had ended by itself before."""
+    kind, amount = kill
+    before, seen = written(out), set()
     process = subprocess.Popen(
         arguments, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
     )
-    try:
-        return process.wait(timeout=seconds) == 0
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)  # data workers too, as when the machine stops
-        process.wait()
-        return False
+    started = time.monotonic()
+    while process.poll() is None:
+        seen |= written(out) - before
+        if len(seen) >= amount if kind == "files" else time.monotonic() - started >= amount:
+            os.killpg(process.pid, signal.SIGKILL)  # data workers too, as when the machine stops
+            return process.wait() == -signal.SIGKILL
+        time.sleep(0.005)
+    assert process.returncode == 0
+    return False
 
 
-def resume_until_done(folder: Path, out: Path, settings: tuple[str, ...], delays: list[float]) -> int:
-    """Kill after each delay in turn, then let it finish; returns how often it was really killed."""
+def resume_until_done(folder: Path, out: Path, settings: tuple[str, ...], kills: list[Kill]) -> int:
+    """Kill at each moment in turn, then let it finish; returns how often it was really killed."""
     killed = 0
-    for delay in delays:
+    for kill in kills:
         resume = ["--resume"] if (out / "run.json").exists() else []
-        if run_killed(command(folder, out, *settings, *resume), delay):
+        if not run_killed(command(folder, out, *settings, *resume), out, kill):
             break
         killed += 1
     resume = ["--resume"] if (out / "run.json").exists() else []
@@ -71,8 +90,8 @@ def test_images_end_with_the_same_bits(tmp_path: Path, workers: int) -> None:
     started = time.monotonic()
     subprocess.run(command(folder, tmp_path / "whole", *settings), env=environment(), check=True, capture_output=True, timeout=600)
     seconds = time.monotonic() - started
-    delays = [seconds * share for share in (0.35, 0.5, 0.45, 0.6, 0.55)]
-    assert resume_until_done(folder, tmp_path / "broken", settings, delays) >= 2
+    kills: list[Kill] = [("files", 1), ("files", 3), *(("seconds", seconds * share) for share in (0.45, 0.6)), ("files", 1)]
+    assert resume_until_done(folder, tmp_path / "broken", settings, kills) >= 2
     for name in KEPT:
         assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
     for fold in ("fold-0", "fold-1"):
@@ -86,6 +105,7 @@ def test_tables_end_with_the_same_bits(tmp_path: Path) -> None:
     started = time.monotonic()
     subprocess.run(command(folder, tmp_path / "whole"), env=environment(), check=True, capture_output=True, timeout=600)
     seconds = time.monotonic() - started
-    resume_until_done(folder, tmp_path / "broken", (), [seconds * share for share in (0.6, 0.8)])
+    kills: list[Kill] = [("files", 1), ("seconds", seconds * 0.6)]
+    assert resume_until_done(folder, tmp_path / "broken", (), kills) >= 1
     for name in KEPT:
         assert (tmp_path / "broken" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes(), name
