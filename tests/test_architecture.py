@@ -33,7 +33,7 @@ NEVER = {
 }
 # Heavy packages are imported inside functions (or under TYPE_CHECKING) everywhere but in the rooms that are themselves imported lazily.
 HEAVY = {"torch", "torchvision", "timm", "transformers", "sklearn", "scipy", "lightgbm", "tensorboard", "wandb"}
-TORCH_ROOMS = ("learners/torch/", "modalities/heads.py", "modalities/image/", "modalities/text/", "modalities/tabular/", "data/")
+TORCH_ROOMS = ("learners/torch/", "modalities/heads.py", "modalities/image/", "modalities/text/", "data/")
 MAX_LINES = 600
 
 
