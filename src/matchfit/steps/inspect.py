@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 INSPECTION_SCHEMA = 1
-SHOWN_ROWS = 5  # item ids of a finding that the text output lists
 
 
 @dataclass(frozen=True, kw_only=True)
